@@ -1,0 +1,62 @@
+"""Array types, read-only views and the few CSR helpers that more than one module needs."""
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, issparse
+
+__all__ = ["BoolArray", "Features", "FloatArray", "IntArray", "as_dense", "as_features", "read_only", "take_rows"]
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+# A float64 matrix of shape (n_samples, n_features): C-contiguous ndarray, or csr_array with int32 indices.
+Features: TypeAlias = Any
+
+
+def as_features(X: Any) -> Features:
+    """Return `X` as C-contiguous float64 ndarray or canonical csr_array with int32 indices; no copy where it is one.
+
+    Raises
+    ------
+    ValueError
+        If `X` is not two-dimensional.
+    """
+    if issparse(X):
+        sparse = csr_array(X, dtype=np.float64)
+        if not sparse.has_canonical_format:
+            sparse = sparse.copy() if sparse.data is getattr(X, "data", None) else sparse
+            sparse.sum_duplicates()
+        if sparse.indices.dtype != np.int32 or sparse.indptr.dtype != np.int32:
+            if sparse.nnz > np.iinfo(np.int32).max:
+                raise ValueError(f"a sparse matrix of {sparse.nnz} nonzeros needs 64-bit indices, which are not supported")
+            parts = (sparse.data, sparse.indices.astype(np.int32), sparse.indptr.astype(np.int32))
+            sparse = csr_array(parts, shape=sparse.shape)
+        return sparse
+    dense = np.ascontiguousarray(X, dtype=np.float64)
+    if dense.ndim != 2:
+        raise ValueError(f"X must have two dimensions, found {dense.ndim}")
+    return dense
+
+
+def as_dense(X: Features) -> FloatArray:
+    """Return `X` as an ndarray. Only for blocks known to be small."""
+    return X.toarray() if issparse(X) else X  # type: ignore[no-any-return]
+
+
+def take_rows(X: Features, rows: IntArray) -> Features:
+    """Return the rows of `X` in the order given, with int32 indices kept."""
+    return as_features(X[rows])
+
+
+def read_only(X: Features) -> Features:
+    """Return a view of `X` (ndarray or csr_array) whose buffers refuse to be written."""
+    if issparse(X):
+        parts = tuple(read_only(part) for part in (X.data, X.indices, X.indptr))
+        view = csr_array(parts, shape=X.shape, copy=False)
+        view.has_canonical_format = True
+        return view
+    view = X.view()
+    view.flags.writeable = False
+    return view

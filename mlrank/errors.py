@@ -1,0 +1,46 @@
+"""The one exception that means "the user can mend this", and the "did you mean" helper."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+
+__all__ = ["UserError", "unknown_name"]
+
+
+class UserError(Exception):
+    """A mistake the user can mend, told in one line: what is wrong, where, what was found, what would be right.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, without a position.
+    path : Path or str, optional
+        The file in which it is wrong.
+    line, column : int, optional
+        Where in that file, both counted from 1.
+    """
+
+    def __init__(
+        self, message: str, path: Path | str | None = None, line: int | None = None, column: int | None = None
+    ) -> None:
+        position = ":".join(str(part) for part in (path, line, column) if part is not None)
+        super().__init__(f"{position}: {message}" if position else message)
+        self.message, self.path, self.line, self.column = message, path, line, column
+
+    def __reduce__(self) -> tuple[type["UserError"], tuple[object, ...]]:
+        return UserError, (self.message, self.path, self.line, self.column)
+
+
+def unknown_name(what: str, found: object, known: Iterable[str]) -> str:
+    """Say that a name is unknown and which known one is nearest.
+
+    >>> unknown_name("setting of rank_svm", "CC", ["tol", "C"])
+    "unknown setting of rank_svm 'CC'. Did you mean 'C'? Known: C, tol."
+    """
+    names = sorted(known)
+    near = get_close_matches(str(found), names, n=1, cutoff=0.5)
+    if not near:
+        lowered = {name.lower(): name for name in names}
+        near = [lowered[hit] for hit in get_close_matches(str(found).lower(), lowered, n=1, cutoff=0.5)]
+    hint = f" Did you mean '{near[0]}'?" if near else ""
+    return f"unknown {what} '{found}'.{hint} Known: {', '.join(names)}."

@@ -1,0 +1,33 @@
+"""What a metric is: a function, its direction, what it needs, and its definition in words."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from mlrank.arrays import BoolArray
+
+__all__ = ["Metric", "MetricValue"]
+
+
+class MetricValue(NamedTuple):
+    """A value and what it was averaged over.
+
+    value : float, NaN if nothing was defined
+    n_defined, n_total : int, how many terms entered the average, and of how many
+    unit : "labels", "rows" or "all" (pooled)
+    """
+
+    value: float
+    n_defined: int
+    n_total: int
+    unit: str
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric; ``function(Y, predicted)`` takes bool (n_samples, n_labels) and scores or sets of that shape."""
+
+    function: Callable[[BoolArray, Any], MetricValue]
+    higher_is_better: bool
+    needs: Literal["scores", "sets"]
+    definition: str

@@ -1,0 +1,180 @@
+"""What every solver is given and gives back.
+
+A solver is a frozen dataclass of settings with ``fit(train, prepared=None) -> Model``. It may have ``prepare(train)``
+together with ``SHARED``, the settings on which the preparation depends: the search then prepares once per fold and
+hands the result to every grid point with equal SHARED values. ``fit(train)`` alone gives the same model.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features, read_only
+
+__all__ = ["FitInfo", "LinearModel", "Model", "Solver", "TrainingSet", "check_positive"]
+
+
+@dataclass(frozen=True)
+class TrainingSet:
+    """Training data; the arrays are handed out read-only.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) float64 ndarray or csr_array
+    Y : (n_samples, n_labels) bool ndarray
+    X_unlabeled : (n_unlabeled, n_features), optional
+        Rows whose labels a transductive solver may not see.
+    known : (n_samples, n_labels) bool ndarray, optional
+        False where an entry of `Y` is missing.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree or there is no row, feature or label.
+    """
+
+    X: Features
+    Y: BoolArray
+    X_unlabeled: Features | None = None
+    known: BoolArray | None = None
+
+    def __post_init__(self) -> None:
+        X, Y = as_features(self.X), np.asarray(self.Y)
+        if Y.dtype != np.bool_ or Y.ndim != 2:
+            raise ValueError(f"Y must be a two-dimensional bool array, found {Y.dtype} of shape {Y.shape}")
+        if X.shape[0] != Y.shape[0]:
+            raise ValueError(f"X has {X.shape[0]} rows, Y has {Y.shape[0]}")
+        if 0 in X.shape or 0 in Y.shape:
+            raise ValueError(f"nothing to learn from: X has shape {X.shape}, Y has shape {Y.shape}")
+        if self.known is not None and self.known.shape != Y.shape:
+            raise ValueError(f"known has shape {self.known.shape}, Y has shape {Y.shape}")
+        object.__setattr__(self, "X", read_only(X))
+        object.__setattr__(self, "Y", read_only(Y))
+        if self.X_unlabeled is not None:
+            unlabeled = as_features(self.X_unlabeled)
+            if unlabeled.shape[1] != X.shape[1]:
+                raise ValueError(f"X_unlabeled has {unlabeled.shape[1]} features, X has {X.shape[1]}")
+            object.__setattr__(self, "X_unlabeled", read_only(unlabeled))
+        if self.known is not None:
+            object.__setattr__(self, "known", read_only(self.known))
+
+    @property
+    def n_samples(self) -> int:
+        """Number of training rows."""
+        return int(self.Y.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, without any bias."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.Y.shape[1])
+
+    def hide_labels(self, rows: IntArray) -> "TrainingSet":
+        """Return a copy in which `rows` keep their features (as unlabeled rows) and lose their labels."""
+        from scipy.sparse import issparse, vstack
+
+        keep = np.setdiff1d(np.arange(self.n_samples), rows)
+        hidden = self.X[rows]
+        if self.X_unlabeled is not None:
+            stack = vstack if issparse(hidden) else np.vstack
+            hidden = stack([hidden, self.X_unlabeled])
+        known = None if self.known is None else self.known[keep]
+        return replace(self, X=self.X[keep], Y=self.Y[keep], X_unlabeled=hidden, known=known)
+
+
+@dataclass(frozen=True)
+class FitInfo:
+    """What a fit says about itself.
+
+    Parameters
+    ----------
+    n_iter : int
+        Passes over the data (or the method's own unit, named in its module docstring).
+    objective : float
+        Primal objective with the constants of the paper's equation; NaN where there is none.
+    optimality : float
+        The certificate: relative duality gap, residual, or 0 for closed forms.
+    converged : bool
+        Whether the certificate reached the solver's tolerance.
+    """
+
+    n_iter: int
+    objective: float
+    optimality: float
+    converged: bool
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A fitted solver."""
+
+    @property
+    def info(self) -> FitInfo:
+        """How the fit went."""
+        ...
+
+    def decision_function(self, X: Features) -> FloatArray:
+        """Return scores (n_samples, n_labels), larger = more relevant."""
+        ...
+
+    def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
+        """Return the arrays that define the model."""
+        ...
+
+    def meta(self) -> Mapping[str, Any]:
+        """Return the rest of what defines the model, as JSON values."""
+        ...
+
+
+class Solver(Protocol):
+    """A frozen dataclass of settings."""
+
+    SHARED: ClassVar[tuple[str, ...]] = ()
+    USES_UNLABELED: ClassVar[bool] = False
+    TRANSDUCTIVE: ClassVar[bool] = False
+
+    def fit(self, train: TrainingSet, prepared: Any = None) -> Model:
+        """Fit the solver on `train`; `prepared` is what ``prepare(train)`` returned, if anything."""
+        ...
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """Scores ``X @ coef.T + intercept``.
+
+    Parameters
+    ----------
+    coef : (n_labels, n_features) ndarray
+    intercept : (n_labels,) ndarray
+    info : FitInfo
+    """
+
+    coef: FloatArray
+    intercept: FloatArray
+    info: FitInfo
+
+    def decision_function(self, X: Features) -> FloatArray:
+        """Return scores (n_samples, n_labels)."""
+        return np.asarray(X @ self.coef.T) + self.intercept
+
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """Return `coef` and `intercept`."""
+        return {"coef": self.coef, "intercept": self.intercept}
+
+    def meta(self) -> Mapping[str, Any]:
+        """Return the kind of model."""
+        return {"model": "linear"}
+
+
+def check_positive(solver: Any, *names: str) -> None:
+    """Raise ValueError unless each named setting is a finite number above zero."""
+    for name in names:
+        value = getattr(solver, name)
+        if not (isinstance(value, (int, float)) and np.isfinite(value) and value > 0):
+            raise ValueError(f"{name} must be a number above 0, found {value!r}")

@@ -1,0 +1,31 @@
+"""What a threshold strategy is: it turns real scores into label sets."""
+
+from typing import ClassVar, Protocol
+
+from mlrank.arrays import BoolArray, Features, FloatArray
+
+__all__ = ["Cut", "Threshold"]
+
+
+class Cut(Protocol):
+    """A fitted threshold."""
+
+    def __call__(self, scores: FloatArray, X: Features, Y: BoolArray | None = None) -> BoolArray:
+        """Return predicted label sets (n_samples, n_labels); only ORACLE strategies are handed the true `Y`."""
+        ...
+
+
+class Threshold(Protocol):
+    """A frozen dataclass of settings.
+
+    ORACLE: the strategy looks at the labels of the rows it decides on, so tables star it.
+    FIT_ON: the scores it is fitted to unless the config says otherwise: "train" (the model's scores of its own training
+    rows, as the papers do) or "heldout" (cross-fitted scores).
+    """
+
+    ORACLE: ClassVar[bool] = False
+    FIT_ON: ClassVar[str] = "train"
+
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
+        """Fit to scores (n_samples, n_labels), their true labels and features."""
+        ...

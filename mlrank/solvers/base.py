@@ -13,7 +13,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features, read_only
 
-__all__ = ["FitInfo", "LinearModel", "Model", "Solver", "TrainingSet", "check_positive"]
+__all__ = ["FitInfo", "LinearModel", "Model", "Solver", "TrainingSet", "check_not_negative", "check_positive"]
 
 
 @dataclass(frozen=True)
@@ -175,6 +175,16 @@ class LinearModel:
 def check_positive(solver: Any, *names: str) -> None:
     """Raise ValueError unless each named setting is a finite number above zero."""
     for name in names:
-        value = getattr(solver, name)
-        if not (isinstance(value, (int, float)) and np.isfinite(value) and value > 0):
+        if not _number(value := getattr(solver, name)) or value <= 0:
             raise ValueError(f"{name} must be a number above 0, found {value!r}")
+
+
+def check_not_negative(solver: Any, *names: str) -> None:
+    """Raise ValueError unless each named setting is a finite number, zero or above."""
+    for name in names:
+        if not _number(value := getattr(solver, name)) or value < 0:
+            raise ValueError(f"{name} must be a number, 0 or above, found {value!r}")
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and bool(np.isfinite(value))

@@ -1,0 +1,70 @@
+"""The label hypergraph: rows are vertices, each label is a hyperedge that holds the rows carrying it.
+
+Nothing here forms an (n_samples, n_samples) matrix: with H = Y the incidence matrix and W = diag(weights), the clique
+expansion has the Laplacian L = D - H W H' (Rank-HLapSVM paper, eq. 5), and only products with it are needed.
+"""
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from mlrank.arrays import BoolArray, Features, FloatArray
+
+__all__ = ["hyperedge_weights", "intra_class_distance", "laplacian_gram", "vertex_degree"]
+
+
+def intra_class_distance(X: Features, Y: BoolArray) -> FloatArray:
+    """Return the mean squared distance between two different rows of each label, shape (n_labels,).
+
+    Rank-HLapSVM paper, eq. 30, by the closed form 2 (d sum|x|^2 - |sum x|^2) / (d (d - 1)) on centred rows: the cost is
+    one product Y'X instead of all pairs. Labels with fewer than two rows get 0.
+    """
+    H = csr_array(Y, dtype=np.float64)
+    size = np.asarray(Y.sum(axis=0), dtype=np.float64)
+    center = np.asarray(X.mean(axis=0)).ravel()
+    if issparse(X):
+        # Centred sums without densifying: |x - c|^2 and sum(x - c) from the sparse products.
+        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2 * (X @ center) + center @ center
+        sums = np.asarray((H.T @ X).todense()) - size[:, None] * center
+    else:
+        centred = X - center
+        squares = np.einsum("ij,ij->i", centred, centred)
+        sums = H.T @ centred
+    pairs = size * (size - 1)
+    total = 2 * (size * (H.T @ squares) - np.einsum("ej,ej->e", sums, sums))
+    distance = np.divide(total, pairs, out=np.zeros_like(total), where=pairs > 0)
+    # Identical rows may come out a rounding error below zero.
+    return np.maximum(distance, 0.0)
+
+
+def hyperedge_weights(X: Features, Y: BoolArray, nu: float) -> FloatArray:
+    """Return w(e) = exp(-nu * mean intra-class distance), shape (n_labels,) (Rank-HLapSVM paper, eq. 29)."""
+    weights: FloatArray = np.exp(-nu * intra_class_distance(X, Y))
+    return weights
+
+
+def vertex_degree(Y: BoolArray, weights: FloatArray) -> FloatArray:
+    """Return the row sums of H W H', shape (n_samples,): each row's similarity to all rows, itself included."""
+    H = csr_array(Y, dtype=np.float64)
+    degree: FloatArray = H @ (weights * Y.sum(axis=0))
+    return degree
+
+
+def laplacian_gram(X: Features, Y: BoolArray, weights: FloatArray) -> FloatArray:
+    """Return X'LX, shape (n_features, n_features), as X'DX - (X'H) W (X'H)'.
+
+    O(n m^2 + k m^2) flops and O(m^2) memory; L, (n_samples, n_samples), is never formed. A bias column would add a zero
+    row and column, because L maps constants to zero.
+    """
+    root = np.sqrt(vertex_degree(Y, weights))
+    H = csr_array(Y, dtype=np.float64)
+    if issparse(X):
+        scaled = X * root[:, None]
+        gram = np.asarray((scaled.T @ scaled).todense())
+        edges = np.asarray((H.T @ X).todense())
+    else:
+        scaled = X * root[:, None]
+        gram = scaled.T @ scaled
+        edges = H.T @ X
+    edges *= np.sqrt(weights)[:, None]
+    result: FloatArray = gram - edges.T @ edges
+    return result

@@ -1,0 +1,17 @@
+"""Result folders: what is on disk after an experiment, and how it is written and read."""
+
+from mlrank.results.files import dump_json, safe_name
+from mlrank.results.folder import FORMAT, RunFolder
+from mlrank.results.journal import Journal, trial_key
+from mlrank.results.machine import checkout_commit, environment
+
+__all__ = [
+    "FORMAT",
+    "Journal",
+    "RunFolder",
+    "checkout_commit",
+    "dump_json",
+    "environment",
+    "safe_name",
+    "trial_key",
+]

@@ -1,0 +1,229 @@
+"""The folder of one experiment: configuration, environment, log, journal of trials, runs, tables."""
+
+import io
+import json
+import re
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import yaml
+
+from mlrank.errors import UserError
+from mlrank.results.files import dump_json, make_folder, npz_bytes, os_errors, safe_name, write_atomic
+from mlrank.results.journal import Journal
+from mlrank.results.machine import environment
+
+__all__ = ["FORMAT", "RunFolder"]
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """``results/<experiment>/``: config.yaml, environment.json, log.jsonl, trials.jsonl, runs/, tables/.
+
+    A run is ``runs/<dataset>/<split>/<method>.json`` with its arrays in the ``.npz`` beside it. The JSON is
+    written last, so a run whose JSON exists is complete. It holds the real names.
+
+    Parameters
+    ----------
+    path : Path
+    """
+
+    path: Path
+
+    @classmethod
+    def create(cls, results_dir: Path | str, experiment_name: str) -> "RunFolder":
+        """Make the folder of an experiment, or take the one that exists; make sure that it can be written.
+
+        Raises
+        ------
+        UserError
+            If it cannot be made or written.
+        """
+        if not experiment_name:
+            raise UserError("the experiment needs a name: it names the results folder")
+        folder = cls(Path(results_dir) / safe_name(experiment_name))
+        make_folder(folder.path)
+        probe = folder.path / "writable"
+        write_atomic(probe, b"")  # a full or read-only disk must be known before the first fit
+        probe.unlink()
+        return folder
+
+    @classmethod
+    def open(cls, path: Path | str) -> "RunFolder":
+        """Take the folder of an experiment that was run before.
+
+        Raises
+        ------
+        UserError
+            If there is none at `path`; experiments one level below are named.
+        """
+        path = Path(path)
+        if not path.is_dir():
+            raise UserError("there is no such results folder", path)
+        if not (path / "config.yaml").is_file():
+            inside = sorted(str(found.parent) for found in path.glob("*/config.yaml"))
+            hint = f"; experiments below it: {', '.join(inside)}" if inside else ""
+            raise UserError(f"not the results folder of an experiment: it holds no config.yaml{hint}", path)
+        return cls(path)
+
+    @property
+    def journal(self) -> Journal:
+        """The journal of finished trials."""
+        return Journal(self.path / "trials.jsonl")
+
+    def write_config(self, config: Mapping[str, Any]) -> None:
+        """Write the resolved configuration, keys in the order given."""
+        text = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True, width=110)
+        write_atomic(self.path / "config.yaml", text.encode())
+
+    def read_config(self) -> dict[str, Any]:
+        """Return the resolved configuration as plain values.
+
+        Raises
+        ------
+        UserError
+            If config.yaml is missing or damaged.
+        """
+        path = self.path / "config.yaml"
+        with os_errors("read the configuration", path):
+            text = path.read_text(encoding="utf-8", errors="replace")
+        try:
+            config = yaml.safe_load(text)
+        except yaml.YAMLError as error:
+            raise UserError("damaged configuration: not YAML", path) from error
+        if not isinstance(config, dict):
+            raise UserError("damaged configuration: expected a mapping", path)
+        return config
+
+    def write_environment(self) -> dict[str, Any]:
+        """Write environment.json and return what is in it."""
+        found = environment()
+        self.write_text("environment.json", dump_json(found))
+        return found
+
+    def write_text(self, name: str, text: str) -> Path:
+        """Write a text file at `name`, a path below the folder, and return its full path."""
+        path = self.path / name
+        write_atomic(path, text.encode())
+        return path
+
+    def log(self, event: Mapping[str, Any]) -> None:
+        """Append `event`, with the time, to log.jsonl."""
+        path = self.path / "log.jsonl"
+        line = dump_json({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **event}, indent=None)
+        make_folder(self.path)
+        with os_errors("write the log", path), open(path, "a", encoding="utf-8") as handle:
+            handle.write(line)
+
+    def write_run(self, record: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Write one run; it replaces an earlier run of the same dataset, split and method.
+
+        Raises
+        ------
+        UserError
+            If the system refuses, or the file holds another run because the disk does not tell letter case.
+        """
+        path = self._run_path(*_names(record))
+        if path.exists() and _names(old := _read_record(path)) != _names(record):
+            taken = " / ".join(_names(old))
+            raise UserError(
+                f"this disk does not tell letter case, and the file already holds the run {taken}", path
+            )
+        arrays_path = path.with_suffix(".npz")
+        with os_errors("replace the run", path):
+            # The old JSON goes first: with new arrays beside it, it would look complete.
+            path.unlink(missing_ok=True)
+            arrays_path.unlink(missing_ok=True)
+        if arrays:
+            write_atomic(arrays_path, npz_bytes(arrays))
+        write_atomic(path, dump_json({"format": FORMAT, **record}).encode())
+
+    def find_run(self, dataset: str, split: str, method: str) -> dict[str, Any] | None:
+        """Return the record of one run, or None if it has not been run."""
+        path = self._run_path(dataset, split, method)
+        record = _read_record(path) if path.exists() else None
+        return record if record is not None and _names(record) == (dataset, split, method) else None
+
+    def runs(self) -> list[dict[str, Any]]:
+        """Return the records of all runs, ordered by dataset, split and method as config.yaml lists them.
+
+        Raises
+        ------
+        UserError
+            If a record is damaged.
+        """
+        records = [_read_record(path) for path in sorted(self.path.glob("runs/*/*/*.json"))]
+        config = self.read_config() if (self.path / "config.yaml").exists() else {}
+        datasets = {
+            name: place for place, entry in enumerate(config.get("datasets", ())) for name in _called(entry)
+        }
+        methods = {name: place for place, name in enumerate(config.get("methods", ()))}
+
+        def order(record: Mapping[str, Any]) -> tuple[Any, ...]:
+            dataset, split, method = _names(record)
+            place = datasets.get(dataset, len(datasets)), methods.get(method, len(methods))
+            return place[0], dataset, _natural(split), place[1], method
+
+        return sorted(records, key=order)
+
+    def run_arrays(self, record: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
+        """Return the arrays of a run: scores, Y_pred, Y_true, rows.
+
+        Raises
+        ------
+        UserError
+            If they are missing or damaged.
+        """
+        path = self._run_path(*_names(record)).with_suffix(".npz")
+        with os_errors("read the arrays of the run", path):
+            content = io.BytesIO(path.read_bytes())
+        try:
+            with np.load(content, allow_pickle=False) as stored:
+                return {name: stored[name] for name in stored.files}
+        except (ValueError, EOFError, zipfile.BadZipFile) as error:
+            message = "damaged arrays of a run; delete the run's .json and .npz to have it done again"
+            raise UserError(message, path) from error
+
+    def _run_path(self, dataset: str, split: str, method: str) -> Path:
+        return self.path / "runs" / safe_name(dataset) / safe_name(split) / f"{safe_name(method)}.json"
+
+
+def _names(record: Mapping[str, Any]) -> tuple[str, str, str]:
+    return record["dataset"]["name"], record["split"], record["method"]
+
+
+def _read_record(path: Path) -> dict[str, Any]:
+    with os_errors("read the run", path):
+        content = path.read_bytes()
+    try:
+        record = json.loads(content)
+        found = record["format"]
+        names = _names(record)
+    except (ValueError, KeyError, TypeError) as error:
+        raise UserError("damaged record of a run; delete it to have the run done again", path) from error
+    if found != FORMAT or not all(isinstance(name, str) for name in names):
+        raise UserError(f"the run has record format {found!r}, this version reads {FORMAT}", path)
+    return dict(record)
+
+
+def _called(entry: Any) -> list[str]:
+    """Return the names by which records may call a dataset of the configuration."""
+    if isinstance(entry, Mapping):
+        entry = entry.get("name") or entry.get("train")
+    if not isinstance(entry, str):
+        return []
+    path = Path(entry)
+    return [entry, path.name, path.stem, path.name.partition(".")[0]]
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Return a sort key by which "r2" comes before "r10"."""
+    return [(int(part or 0), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

@@ -1,0 +1,129 @@
+"""The journal of finished trials: one JSON line each, on the disk before the next, safe against any cut."""
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from mlrank.errors import UserError
+from mlrank.results.files import dump_json, make_folder, os_errors
+
+__all__ = ["Journal", "trial_key"]
+
+
+@dataclass(frozen=True)
+class Journal:
+    """A file of JSON lines, each with a "key"; of lines with the same key the last one counts.
+
+    Parameters
+    ----------
+    path : Path
+    """
+
+    path: Path
+
+    def read(self) -> dict[str, dict[str, Any]]:
+        """Return the records by key; a missing file is an empty journal, a torn last line was never finished.
+
+        Raises
+        ------
+        UserError
+            If a line other than the last is damaged, or the file cannot be read.
+        """
+        if not self.path.exists():
+            return {}
+        with os_errors("read the journal", self.path):
+            lines = self.path.read_bytes().split(b"\n")
+        tail = lines.pop()  # what follows the last newline: empty, or a line cut short
+        found: dict[str, dict[str, Any]] = {}
+        for number, line in enumerate(lines, start=1):
+            record = _parse(line)
+            if record is not None:
+                found[record["key"]] = record
+            elif number < len(lines) or tail:
+                message = "damaged line: expected a JSON object with a 'key'; delete it to redo its trial"
+                raise UserError(message, self.path, number)
+        return found
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Append one record and flush it to the disk; a torn last line is cut off first.
+
+        Raises
+        ------
+        ValueError
+            If the record has no string "key".
+        UserError
+            If the system refuses.
+        """
+        if not isinstance(record.get("key"), str):
+            raise ValueError("a journal record needs a string 'key'")
+        line = dump_json(record, indent=None).encode()
+        make_folder(self.path.parent)
+        with os_errors("write the journal", self.path), open(self.path, "ab+") as handle:
+            _cut_torn_tail(handle)
+            handle.write(line)
+            handle.flush()
+            os.fsync(handle.fileno())
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) and isinstance(record.get("key"), str) else None
+
+
+def _cut_torn_tail(handle: IO[bytes]) -> None:
+    """Truncate the file after its last whole line, so that the next line does not continue a torn one."""
+    end, step = handle.seek(0, os.SEEK_END), 4096
+    if not end:
+        return
+    while True:
+        start = max(0, end - step)
+        handle.seek(start)
+        block = handle.read(end - start)
+        # The newline before the last line: the one that ends it is not counted.
+        before = block.rfind(b"\n", 0, len(block) - 1)
+        if before >= 0 or start == 0:
+            break
+        step *= 4
+    last = block[before + 1 :]
+    if not last.endswith(b"\n") or _parse(last) is None:
+        handle.truncate(start + before + 1)
+
+
+def trial_key(**parts: Any) -> str:
+    """Return 24 hexadecimal digits that identify `parts`, whatever their order or that of mappings inside.
+
+    Raises
+    ------
+    ValueError
+        For NaN, which is not equal to itself, and for values that JSON cannot hold.
+
+    >>> trial_key(a=1, b={"x": 2.0, "y": 3}) == trial_key(b={"y": 3, "x": 2.0}, a=1)
+    True
+    """
+    text = json.dumps(_canonical(parts), sort_keys=True, separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+def _canonical(value: Any) -> Any:
+    if hasattr(value, "tolist"):  # numpy scalars and arrays
+        value = value.tolist()
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, str):
+                raise ValueError(f"a key must be a string, found {key!r}")
+        return {key: _canonical(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(item) for item in value]
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        if value != value:
+            raise ValueError("NaN cannot be part of a key")
+        return value
+    raise ValueError(f"{value!r} ({type(value).__name__}) cannot be part of a key")

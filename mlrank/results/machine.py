@@ -1,0 +1,68 @@
+"""What the machine and the installed versions were when an experiment ran."""
+
+import os
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+__all__ = ["checkout_commit", "environment"]
+
+_PACKAGES = ("mlrank", "numpy", "scipy", "scikit-learn", "numba")
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+def environment() -> dict[str, Any]:
+    """Return versions, processor, threads, BLAS and commit as JSON values; no paths, no host name."""
+    return {
+        "python": platform.python_version(),
+        "versions": {name: version(name) for name in _PACKAGES},
+        "platform": platform.platform(),
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "cores_allowed": _allowed_cores(),
+        "threads": {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ},
+        "blas": _blas(),
+        "commit": checkout_commit(),
+    }
+
+
+def checkout_commit() -> str | None:
+    """Return the commit that this package is checked out at, or None for an installed package."""
+    root = Path(__file__).parents[2]
+    # An installed package inside somebody else's repository must not report that one's commit.
+    if not (root / ".git").exists():
+        return None
+    command = ["git", "-C", str(root), "rev-parse", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
+
+
+def _allowed_cores() -> int | None:
+    affinity = getattr(os, "sched_getaffinity", None)  # absent outside Linux
+    return len(affinity(0)) if affinity else os.cpu_count()
+
+
+def _blas() -> list[dict[str, Any]]:
+    import numpy  # noqa: F401  the libraries listed are the loaded ones
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_info
+
+    keys = ("internal_api", "version", "threading_layer", "architecture", "num_threads")
+    found = [
+        {key: entry.get(key) for key in keys} for entry in threadpool_info() if entry["user_api"] == "blas"
+    ]
+    return sorted(found, key=repr)

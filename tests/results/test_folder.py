@@ -1,0 +1,235 @@
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mlrank.errors import UserError
+from mlrank.results import RunFolder, checkout_commit, environment, files, folder
+
+
+def record(dataset="yeast", split="official", method="Rank-SVM", **more):
+    return {"dataset": {"name": dataset}, "split": split, "method": method, "status": "done", **more}
+
+
+def arrays():
+    return {"scores": np.array([[0.5, -1.0]]), "Y_pred": np.array([[True, False]]), "rows": np.array([4])}
+
+
+def test_create_makes_the_folder_and_takes_it_again(tmp_path):
+    first = RunFolder.create(tmp_path / "results", "a/b")
+    assert first.path == tmp_path / "results" / "a%2Fb"
+    assert os.listdir(first.path) == []
+    assert RunFolder.create(str(tmp_path / "results"), "a/b") == first
+
+
+def test_an_experiment_needs_a_name(tmp_path):
+    with pytest.raises(UserError, match="needs a name"):
+        RunFolder.create(tmp_path, "")
+
+
+@pytest.mark.parametrize("taken", ["results", "results/demo"])
+def test_a_file_in_place_of_the_folder_is_one_line(tmp_path, taken):
+    path = tmp_path / taken
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("mine")
+    with pytest.raises(UserError, match="cannot make the folder: a file stands where a folder is needed"):
+        RunFolder.create(tmp_path / "results", "demo")
+    assert path.read_text() == "mine"
+
+
+@pytest.mark.parametrize(("number", "reason"), [(13, "permission denied"), (30, "read-only file system")])
+def test_a_folder_that_cannot_be_written_is_known_at_once(tmp_path, monkeypatch, number, reason):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(files.os, "open", refuse)
+    with pytest.raises(UserError, match=f"cannot write the file: {reason}"):
+        RunFolder.create(tmp_path, "demo")
+
+
+def test_open_names_the_experiments_below(tmp_path):
+    RunFolder.create(tmp_path, "one").write_config({})
+    with pytest.raises(UserError, match=r"holds no config.yaml; experiments below it: .*/one$"):
+        RunFolder.open(tmp_path)
+    with pytest.raises(UserError, match="no such results folder"):
+        RunFolder.open(tmp_path / "two")
+    assert RunFolder.open(tmp_path / "one") == RunFolder(tmp_path / "one")
+
+
+def test_the_configuration_keeps_its_order_and_values(tmp_path):
+    config = {"name": "x", "methods": {"B": {"C": [1e-6, 8.0]}, "A": {"C": [2, None, True, "no", "010"]}}}
+    results = RunFolder(tmp_path)
+    results.write_config(config)
+    assert results.read_config() == config
+    assert list(results.read_config()["methods"]) == ["B", "A"]
+
+
+@pytest.mark.parametrize("text", ["a: [", "- 1"])
+def test_a_damaged_configuration_is_named(tmp_path, text):
+    (tmp_path / "config.yaml").write_text(text)
+    with pytest.raises(UserError, match=r"config.yaml: damaged configuration"):
+        RunFolder(tmp_path).read_config()
+
+
+def test_a_run_comes_back_with_its_arrays(tmp_path):
+    results = RunFolder(tmp_path)
+    results.write_run(record(method="Größe/2", value=float("nan")), arrays())
+    (found,) = results.runs()
+    assert found == {**record(method="Größe/2"), "value": None, "format": 1}
+    stored = results.run_arrays(found)
+    assert set(stored) == {"scores", "Y_pred", "rows"}
+    for name, value in arrays().items():
+        np.testing.assert_array_equal(stored[name], value)
+    assert results.find_run("yeast", "official", "Größe/2") == found
+    assert results.find_run("yeast", "official", "Größe") is None
+
+
+def test_two_writings_give_the_same_bytes(tmp_path):
+    for name in ("a", "b"):
+        RunFolder(tmp_path / name).write_run(record(x={"b": 1, "a": 0.1}), arrays())
+    for suffix in ("json", "npz"):
+        first, second = (tmp_path / name / f"runs/yeast/official/Rank-SVM.{suffix}" for name in ("a", "b"))
+        assert first.read_bytes() == second.read_bytes()
+
+
+def test_a_failed_run_replaces_a_run_and_its_arrays(tmp_path):
+    results = RunFolder(tmp_path)
+    results.write_run(record(), arrays())
+    results.write_run({**record(), "status": "failed", "error": "Traceback: é\n\udc80"}, {})
+    assert [run["status"] for run in results.runs()] == ["failed"]
+    assert results.runs()[0]["error"] == "Traceback: é\n\udc80"
+    with pytest.raises(UserError, match="cannot read the arrays of the run: no such file"):
+        results.run_arrays(record())
+
+
+@pytest.mark.parametrize("crash_at", [0, 1])
+def test_a_crash_while_a_run_is_replaced_never_mixes_old_and_new(tmp_path, monkeypatch, crash_at):
+    results = RunFolder(tmp_path)
+    results.write_run(record(value=1), {"scores": np.array([1.0])})
+    replace, calls = os.replace, []
+
+    def crash(*names):
+        calls.append(names)
+        if len(calls) > crash_at:
+            raise KeyboardInterrupt
+        replace(*names)
+
+    monkeypatch.setattr(files.os, "replace", crash)
+    with pytest.raises(KeyboardInterrupt):
+        results.write_run(record(value=2), {"scores": np.array([2.0])})
+    assert results.runs() == []
+    assert results.find_run("yeast", "official", "Rank-SVM") is None
+
+
+def test_runs_come_in_the_order_of_the_configuration(tmp_path):
+    results = RunFolder(tmp_path)
+    datasets = ["zoo", {"train": "data/mine.svm.xz", "test": None}, {"name": "alpha"}]
+    results.write_config({"datasets": datasets, "methods": {"Z": {}, "A": {}}})
+    written = [
+        (dataset, split, method)
+        for dataset in ("other", "alpha", "zoo", "mine")
+        for split in ("r10f0", "r2f1", "r2f0")
+        for method in ("B", "A", "Z")
+    ]
+    for names in written:
+        results.write_run(record(*names), {})
+    found = [(run["dataset"]["name"], run["split"], run["method"]) for run in results.runs()]
+    assert found == [
+        (dataset, split, method)
+        for dataset in ("zoo", "mine", "alpha", "other")
+        for split in ("r2f0", "r2f1", "r10f0")
+        for method in ("Z", "A", "B")
+    ]
+
+
+def test_leftovers_of_a_crash_are_not_read(tmp_path):
+    results = RunFolder(tmp_path)
+    results.write_run(record(), {})
+    (tmp_path / "runs/yeast/official/Rank-SVM.json.0123.part").write_text("{half")
+    assert len(results.runs()) == 1
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{half", b"[]", b"{}", b'{"format": 1, "dataset": "x"}', b"\xff\xfe"]
+)
+def test_a_damaged_record_is_named(tmp_path, content):
+    results = RunFolder(tmp_path)
+    results.write_run(record(), {})
+    path = tmp_path / "runs/yeast/official/Rank-SVM.json"
+    path.write_bytes(content)
+    with pytest.raises(UserError) as error:
+        results.runs()
+    assert str(error.value) == f"{path}: damaged record of a run; delete it to have the run done again"
+
+
+def test_a_record_of_another_format_is_refused(tmp_path):
+    results = RunFolder(tmp_path)
+    results.write_run(record(format=2), {})
+    with pytest.raises(UserError, match="record format 2, this version reads 1"):
+        results.runs()
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04 cut"])
+def test_damaged_arrays_are_named(tmp_path, content):
+    results = RunFolder(tmp_path)
+    results.write_run(record(), arrays())
+    (tmp_path / "runs/yeast/official/Rank-SVM.npz").write_bytes(content)
+    with pytest.raises(UserError, match=r"Rank-SVM.npz: damaged arrays"):
+        results.run_arrays(record())
+
+
+def test_names_that_differ_in_case_never_overwrite_each_other(tmp_path, monkeypatch):
+    results = RunFolder(tmp_path)
+    results.write_run(record(method="svm"), {})
+    results.write_run(record(method="SVM"), {})
+    assert [run["method"] for run in results.runs()] == ["SVM", "svm"]
+    safe_name = files.safe_name
+    monkeypatch.setattr(folder, "safe_name", lambda name: safe_name(name).lower())  # a disk that folds case
+    with pytest.raises(
+        UserError, match="does not tell letter case, and the file already holds the run yeast / offi"
+    ):
+        results.write_run(record(method="SVM"), {})
+    assert results.find_run("yeast", "official", "SVM") is None
+
+
+def test_the_log_is_appended_with_the_time(tmp_path):
+    results = RunFolder(tmp_path)
+    results.log({"event": "start"})
+    results.log({"event": "end", "time": "given"})
+    first, second = (json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines())
+    assert first["event"] == "start"
+    assert first["time"].endswith("+00:00")
+    assert second == {"event": "end", "time": "given"}
+
+
+def test_the_environment_is_written_without_machine_paths(tmp_path):
+    written = RunFolder(tmp_path).write_environment()
+    text = (tmp_path / "environment.json").read_text()
+    assert json.loads(text) == written
+    assert set(written["versions"]) == {"mlrank", "numpy", "scipy", "scikit-learn", "numba"}
+    assert written["versions"]["numpy"] == np.__version__
+    assert written["blas"]
+    assert str(Path.home()) not in text
+    assert os.uname().nodename not in text
+
+
+def test_the_commit_is_that_of_this_checkout_or_none(tmp_path, monkeypatch):
+    import subprocess
+
+    from mlrank.results import machine as module
+
+    fake = tmp_path / "site" / "mlrank" / "results" / "environment.py"
+    monkeypatch.setattr(module, "__file__", str(fake))
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert checkout_commit() is None  # a repository further up is somebody else's
+    root = tmp_path / "site"
+    subprocess.run(["git", "init", "-q", str(root)], check=True)
+    assert checkout_commit() is None  # no commit yet
+    author = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
+    command = ["git", "-C", str(root), *author, "commit", "-q", "--allow-empty", "--no-verify", "-m", "x"]
+    subprocess.run(command, check=True)
+    head = (root / ".git" / (root / ".git/HEAD").read_text().split()[1]).read_text().strip()
+    assert checkout_commit() == head
+    assert environment()["commit"] == head

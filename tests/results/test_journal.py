@@ -1,0 +1,172 @@
+import json
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mlrank.errors import UserError
+from mlrank.results import Journal, journal, trial_key
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "folder" / "trials.jsonl"
+
+
+def test_a_missing_journal_is_empty(path):
+    assert Journal(path).read() == {}
+
+
+def test_records_come_back_and_the_last_of_equal_keys_wins(path):
+    trials = Journal(path)
+    for record in (
+        {"key": "a", "value": 1.0},
+        {"key": "b", "value": float("nan")},
+        {"key": "a", "value": 0.1},
+    ):
+        trials.append(record)
+    assert trials.read() == {"a": {"key": "a", "value": 0.1}, "b": {"key": "b", "value": None}}
+    assert path.read_text().count("\n") == 3
+
+
+@pytest.mark.parametrize("cut", range(1, 25))
+def test_a_torn_last_line_is_dropped_wherever_it_is_cut_and_then_replaced(path, cut):
+    trials = Journal(path)
+    trials.append({"key": "a", "value": 1})
+    whole = path.read_bytes()
+    trials.append({"key": "b", "value": 2})
+    content = path.read_bytes()
+    assert len(content) - len(whole) == 25
+    path.write_bytes(content[:-cut])
+    assert set(trials.read()) == {"a"}
+    trials.append({"key": "c", "value": 3})
+    assert path.read_bytes() == whole + b'{"key": "c", "value": 3}\n'
+    assert set(trials.read()) == {"a", "c"}
+
+
+def test_a_last_line_of_zeros_as_after_a_power_cut_counts_as_torn(path):
+    trials = Journal(path)
+    trials.append({"key": "a"})
+    path.write_bytes(path.read_bytes() + b"\0" * 20 + b"\n")
+    assert set(trials.read()) == {"a"}
+    trials.append({"key": "b"})
+    assert path.read_bytes() == b'{"key": "a"}\n{"key": "b"}\n'
+
+
+def test_a_torn_line_longer_than_a_block_is_cut_off(path):
+    trials = Journal(path)
+    trials.append({"key": "a"})
+    path.write_bytes(path.read_bytes() + b'{"key": "b", "text": "' + b"x" * 50_000)
+    trials.append({"key": "c"})
+    assert path.read_bytes() == b'{"key": "a"}\n{"key": "c"}\n'
+
+
+def test_a_long_whole_line_is_kept(path):
+    trials = Journal(path)
+    trials.append({"key": "a", "text": "x" * 50_000})
+    trials.append({"key": "b"})
+    assert set(trials.read()) == {"a", "b"}
+
+
+def test_a_journal_that_is_one_torn_line_starts_anew(path):
+    trials = Journal(path)
+    path.parent.mkdir()
+    path.write_bytes(b'{"key": "a')
+    assert trials.read() == {}
+    trials.append({"key": "b"})
+    assert path.read_bytes() == b'{"key": "b"}\n'
+
+
+@pytest.mark.parametrize("bad", ["{broken", "[]", '{"no": "key"}', '{"key": 3}', ""])
+def test_a_damaged_line_in_the_middle_names_its_line(path, bad):
+    path.parent.mkdir()
+    path.write_text('{"key": "a"}\n' + bad + '\n{"key": "b"}\n')
+    with pytest.raises(UserError) as error:
+        Journal(path).read()
+    assert (error.value.path, error.value.line) == (path, 2)
+    assert str(error.value).startswith(f"{path}:2: damaged line")
+
+
+def test_a_damaged_whole_line_before_a_torn_one_is_not_taken_for_torn(path):
+    path.parent.mkdir()
+    path.write_text('{"key": "a"}\n{broken\n{"ke')
+    with pytest.raises(UserError, match=":2: damaged line"):
+        Journal(path).read()
+
+
+def test_a_record_is_on_the_disk_when_append_returns(path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(journal.os, "fsync", lambda _: synced.append(path.read_bytes()))
+    Journal(path).append({"key": "a"})
+    assert synced == [b'{"key": "a"}\n']
+
+
+def test_a_record_needs_a_key(path):
+    with pytest.raises(ValueError, match="string 'key'"):
+        Journal(path).append({"value": 1})
+
+
+def test_a_full_disk_is_one_line(path, monkeypatch):
+    def full(_):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(journal.os, "fsync", full)
+    with pytest.raises(UserError, match=r"trials.jsonl: cannot write the journal: no space left on device"):
+        Journal(path).append({"key": "a"})
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def reversed_mappings(value):
+    if isinstance(value, dict):
+        return {key: reversed_mappings(value[key]) for key in reversed(list(value))}
+    return [reversed_mappings(item) for item in value] if isinstance(value, list) else value
+
+
+@given(values)
+def test_keys_do_not_depend_on_the_order_of_mappings(value):
+    key = trial_key(a=value, b=1)
+    assert trial_key(b=1, a=reversed_mappings(value)) == key
+    assert len(key) == 24
+    assert int(key, 16) >= 0
+
+
+def test_keys_tell_apart_what_differs():
+    base = {"dataset": "x", "fold": 1, "settings": {"C": 1.0, "lam": 4.0}}
+    others = [
+        {**base, "dataset": "y"},
+        {**base, "fold": 2},
+        {**base, "settings": {"C": 4.0, "lam": 1.0}},
+        {**base, "settings": {"C": 1.0000000000000002, "lam": 4.0}},
+        {**base, "settings": [["C", 1.0], ["lam", 4.0]]},
+        {**base, "extra": None},
+    ]
+    assert len({trial_key(**parts) for parts in [base, *others]}) == 7
+
+
+def test_a_key_is_the_documented_hash():
+    import hashlib
+
+    text = json.dumps({"C": 0.1, "name": "é"}, sort_keys=True, separators=(",", ":"))
+    assert (
+        trial_key(name="é", C=np.float64(0.1)) == hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+    )
+
+
+@pytest.mark.parametrize("value", [float("nan"), [np.float64("nan")], {"x": float("nan")}])
+def test_nan_cannot_be_part_of_a_key(value):
+    with pytest.raises(ValueError, match="NaN"):
+        trial_key(value=value)
+
+
+@pytest.mark.parametrize("value", [object(), {1: 2}, {"x"}])
+def test_other_values_cannot_be_part_of_a_key(value):
+    with pytest.raises(ValueError, match="key"):
+        trial_key(value=value)

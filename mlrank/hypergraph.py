@@ -31,9 +31,10 @@ def intra_class_distance(X: Features, Y: BoolArray) -> FloatArray:
         sums = H.T @ centred
     pairs = size * (size - 1)
     total = 2 * (size * (H.T @ squares) - np.einsum("ej,ej->e", sums, sums))
-    distance = np.divide(total, pairs, out=np.zeros_like(total), where=pairs > 0)
+    distance: FloatArray = np.divide(total, pairs, out=np.zeros_like(total), where=pairs > 0)
     # Identical rows may come out a rounding error below zero.
-    return np.maximum(distance, 0.0)
+    np.maximum(distance, 0.0, out=distance)
+    return distance
 
 
 def hyperedge_weights(X: Features, Y: BoolArray, nu: float) -> FloatArray:

@@ -49,7 +49,16 @@ def sweep_pairs(
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
 def sweep_dense(
-    X: Any, norms: Any, W: Any, intercept: Any, bias: float, upper: Any, alpha: Any, pairs: Any, active: Any, visits: Any
+    X: Any,
+    norms: Any,
+    W: Any,
+    intercept: Any,
+    bias: float,
+    upper: Any,
+    alpha: Any,
+    pairs: Any,
+    active: Any,
+    visits: Any,
 ) -> None:
     """Visit the instances `visits` once; `W` is (n_labels, n_features), updated in place with `intercept`."""
     relevant_ptr, relevant, irrelevant_ptr, irrelevant, offset = pairs
@@ -97,9 +106,18 @@ def sweep_dense(
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
 def sweep_csr(
-    X: Any, norms: Any, W: Any, intercept: Any, bias: float, upper: Any, alpha: Any, pairs: Any, active: Any, visits: Any
+    X: Any,
+    norms: Any,
+    W: Any,
+    intercept: Any,
+    bias: float,
+    upper: Any,
+    alpha: Any,
+    pairs: Any,
+    active: Any,
+    visits: Any,
 ) -> None:
-    """As sweep_dense for X = (data, indices, indptr); here `W` is (n_features, n_labels), so that a nonzero is one row."""
+    """As sweep_dense for X = (data, indices, indptr); `W` is (n_features, n_labels), so that a nonzero is one row."""
     data, indices, indptr = X
     relevant_ptr, relevant, irrelevant_ptr, irrelevant, offset = pairs
     active_relevant, n_active_relevant, active_irrelevant, n_active_irrelevant = active
@@ -126,7 +144,15 @@ def sweep_csr(
                 before[u] += value * w[labels[u]]
         scores[:n] = before[:n]
         sweep_pairs(
-            alpha, offset[i], relevant_ptr[i + 1] - r0, rows, columns, scores[:n_r], scores[n_r:n], norms[i], upper[i]
+            alpha,
+            offset[i],
+            relevant_ptr[i + 1] - r0,
+            rows,
+            columns,
+            scores[:n_r],
+            scores[n_r:n],
+            norms[i],
+            upper[i],
         )
         # Keep only the labels that moved, then touch each nonzero's row once.
         moved = 0

@@ -67,7 +67,9 @@ class Pairs:
         if total == 0:
             raise ValueError("no row has both a relevant and an irrelevant label, so there is nothing to rank")
         if total > PAIRS_LIMIT:
-            raise ValueError(f"{total} label pairs need {8 * total / 2**30:.0f} GiB; at most {PAIRS_LIMIT} are supported")
+            raise ValueError(
+                f"{total} label pairs need {8 * total / 2**30:.0f} GiB; at most {PAIRS_LIMIT} are supported"
+            )
         relevant, irrelevant = (np.nonzero(part)[1].astype(np.int32) for part in (Y, ~Y))
         pointers = _pointers(n_relevant), _pointers(Y.shape[1] - n_relevant)
         lists = (pointers[0], relevant, pointers[1], irrelevant, _pointers(size)[:-1])
@@ -133,7 +135,12 @@ def solve(X: Features, pairs: Pairs, C: float, bias: float, tol: float, max_iter
 def _everything_active(pairs: Pairs) -> tuple[Any, IntArray, Any, IntArray]:
     relevant_ptr, relevant, irrelevant_ptr, irrelevant, _ = pairs.lists
     empty = np.zeros_like(relevant), np.zeros_like(irrelevant)
-    return empty[0], np.zeros(len(relevant_ptr) - 1, np.int64), empty[1], np.zeros(len(irrelevant_ptr) - 1, np.int64)
+    return (
+        empty[0],
+        np.zeros(len(relevant_ptr) - 1, np.int64),
+        empty[1],
+        np.zeros(len(irrelevant_ptr) - 1, np.int64),
+    )
 
 
 def _certify(
@@ -153,7 +160,8 @@ def squared_norms(X: Features) -> FloatArray:
     """Return |x_i|^2 of each row."""
     if issparse(X):
         return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", X, X)
+    norms: FloatArray = np.einsum("ij,ij->i", X, X)
+    return norms
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,16 @@
+"""Solvers by key. Adding one: a file here, and its line below."""
+
+from typing import Any
+
+from mlrank.solvers.base import FitInfo, LinearModel, Model, Solver, TrainingSet
+from mlrank.solvers.binary_svm import BinarySVM
+from mlrank.solvers.rank_hlapsvm import RankHLapSVM
+from mlrank.solvers.rank_svm import RankSVM
+
+__all__ = ["SOLVERS", "FitInfo", "LinearModel", "Model", "Solver", "TrainingSet"]
+
+SOLVERS: dict[str, type[Any]] = {
+    "binary_svm": BinarySVM,
+    "rank_svm": RankSVM,
+    "rank_hlapsvm": RankHLapSVM,
+}

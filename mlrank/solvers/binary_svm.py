@@ -1,0 +1,192 @@
+"""Binary-SVM: one independent support vector machine for each label, solved by LIBSVM or LIBLINEAR.
+
+For each label, with signs s_i = +1 or -1::
+
+    loss="hinge"          min_w,b  1/2 |w|^2 + C sum_i max(0, 1 - s_i f(x_i))            bias free      (LIBSVM)
+    loss="squared_hinge"  min_w,b  1/2 (|w|^2 + b^2) + C sum_i max(0, 1 - s_i f(x_i))^2  bias penalised (LIBLINEAR)
+
+`objective` is the sum over labels and `optimality` the relative duality gap of that sum, computed here from the weights
+and dual variables that the library returns (for the squared hinge loss the dual variables are 2 C max(0, 1 - s f)). The
+library's own tolerance is tightened until each label's gap is below `tol`, or its iterations run out.
+
+A label that every training row carries, or none, has no machine: its score is the constant +1 or -1.
+
+Cost: the kernel matrix, n x n, is computed once for all labels and all C where n <= 6000; beyond, LIBSVM works on rows.
+References: Chang & Lin, LIBSVM, 2001; Fan et al., LIBLINEAR, JMLR 2008.
+"""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import SVC, LinearSVC
+
+from mlrank.arrays import BoolArray, Features, FloatArray, as_dense, read_only
+from mlrank.kernels import KERNELS, check_kernel
+from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_positive
+
+__all__ = ["BinarySVM", "KernelModel"]
+
+LOSSES = ("hinge", "squared_hinge")
+# An n x n kernel matrix of 6000 rows takes 288 MB.
+GRAM_ROWS = 6000
+# Tolerances handed to the library, one after the other, until the duality gap is small enough.
+LIBRARY_TOLERANCES = (1e-3, 1e-5, 1e-7, 1e-9)
+
+
+@dataclass(frozen=True)
+class KernelModel:
+    """Scores ``K(X, X_train) @ dual.T + intercept``.
+
+    Parameters
+    ----------
+    X_train : (n_support, n_features), the rows with a nonzero coefficient for some label
+    dual : (n_labels, n_support) ndarray
+    intercept : (n_labels,) ndarray
+    kernel, gamma : the kernel's key and its gamma
+    info : FitInfo
+    """
+
+    X_train: Features
+    dual: FloatArray
+    intercept: FloatArray
+    kernel: str
+    gamma: float
+    info: FitInfo
+
+    def decision_function(self, X: Features) -> FloatArray:
+        """Return scores (n_samples, n_labels)."""
+        return KERNELS[self.kernel](X, self.X_train, self.gamma) @ self.dual.T + self.intercept
+
+    def arrays(self) -> Mapping[str, Any]:
+        """Return the arrays that define the model."""
+        return {"X_train": self.X_train, "dual": self.dual, "intercept": self.intercept}
+
+    def meta(self) -> Mapping[str, Any]:
+        """Return the kind of model and its kernel."""
+        return {"model": "kernel", "kernel": self.kernel, "gamma": self.gamma}
+
+
+class Machine(NamedTuple):
+    """One label's solution: `weights` are dual coefficients s_i alpha_i (hinge) or w (squared hinge)."""
+
+    weights: FloatArray
+    intercept: float
+    primal: float
+    dual: float
+    n_iter: int
+
+
+@dataclass(frozen=True)
+class BinarySVM:
+    """One support vector machine for each label.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the loss, above 0.
+    kernel : str
+        A key of KERNELS; the squared hinge loss is linear only.
+    gamma : float
+        Of the rbf kernel.
+    loss : {"hinge", "squared_hinge"}
+        The first is LIBSVM's, with a free bias; the second LIBLINEAR's, with a penalised one, and faster on many rows.
+    tol : float
+        Relative duality gap to reach.
+    max_iter : int
+        Most iterations of the library for one label.
+    """
+
+    C: float = 1.0
+    kernel: str = "linear"
+    gamma: float = 1.0
+    loss: str = "hinge"
+    tol: float = 1e-3
+    max_iter: int = 1_000_000
+
+    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "loss")
+    USES_UNLABELED: ClassVar[bool] = False
+    TRANSDUCTIVE: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_positive(self, "C", "gamma", "tol", "max_iter")
+        check_kernel(self.kernel)
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, found {self.loss!r}")
+        if self.loss == "squared_hinge" and self.kernel != "linear":
+            raise ValueError(f"loss 'squared_hinge' is linear only, found kernel {self.kernel!r}")
+
+    def prepare(self, train: TrainingSet) -> FloatArray | None:
+        """Return the kernel matrix, the same for every C, where it is used and small enough."""
+        if self.loss == "squared_hinge" or (self.kernel == "linear" and train.n_samples > GRAM_ROWS):
+            return None
+        return KERNELS[self.kernel](train.X, train.X, self.gamma)
+
+    def fit(self, train: TrainingSet, prepared: FloatArray | None = None) -> LinearModel | KernelModel:
+        """Fit one machine for each label of `train`."""
+        gram = self.prepare(train) if prepared is None else prepared
+        machines = [self._fit_label(train.X, gram, relevant) for relevant in train.Y.T]
+        weights = np.array([machine.weights for machine in machines])
+        intercept = np.array([machine.intercept for machine in machines])
+        info = self._info(machines)
+        if self.loss == "squared_hinge":
+            return LinearModel(weights, intercept, info)
+        if self.kernel == "linear":
+            return LinearModel(np.ascontiguousarray((train.X.T @ weights.T).T), intercept, info)
+        support = np.flatnonzero(weights.any(axis=0))
+        return KernelModel(read_only(train.X[support]), weights[:, support], intercept, self.kernel, self.gamma, info)
+
+    def _info(self, machines: list[Machine]) -> FitInfo:
+        primal = sum(machine.primal for machine in machines)
+        gap = (primal - sum(machine.dual for machine in machines)) / primal if primal > 0 else 0.0
+        return FitInfo(sum(machine.n_iter for machine in machines), primal, gap, gap <= self.tol)
+
+    def _fit_label(self, X: Features, gram: FloatArray | None, relevant: BoolArray) -> Machine:
+        if relevant.all() or not relevant.any():
+            size = X.shape[1] if self.loss == "squared_hinge" else X.shape[0]
+            return Machine(np.zeros(size), 1.0 if relevant.all() else -1.0, 0.0, 0.0, 0)
+        sign = np.where(relevant, 1.0, -1.0)
+        fit = self._hinge if self.loss == "hinge" else self._squared_hinge
+        spent = 0
+        for library_tol in LIBRARY_TOLERANCES:
+            machine = fit(X, gram, sign, library_tol)
+            spent += machine.n_iter
+            if machine.primal - machine.dual <= self.tol * machine.primal or spent >= self.max_iter:
+                break
+        return machine._replace(n_iter=spent)
+
+    def _hinge(self, X: Features, gram: FloatArray | None, sign: FloatArray, library_tol: float) -> Machine:
+        kernel = "linear" if gram is None else "precomputed"
+        svc = SVC(C=self.C, kernel=kernel, tol=library_tol, cache_size=500, max_iter=self.max_iter)
+        _fit_quietly(svc, X if gram is None else gram, sign)
+        weights = np.zeros(len(sign))
+        # LIBSVM answers sparse rows with sparse coefficients.
+        weights[svc.support_] = as_dense(svc.dual_coef_)[0]
+        outputs = gram @ weights if gram is not None else X @ (X.T @ weights)
+        square = float(weights @ outputs)
+        intercept = float(svc.intercept_[0])
+        loss = self.C * float(np.maximum(0.0, 1.0 - sign * (outputs + intercept)).sum())
+        dual = float(np.abs(weights).sum()) - 0.5 * square
+        return Machine(weights, intercept, 0.5 * square + loss, dual, int(svc.n_iter_[0]))
+
+    def _squared_hinge(self, X: Features, gram: FloatArray | None, sign: FloatArray, library_tol: float) -> Machine:
+        svc = LinearSVC(C=self.C, loss="squared_hinge", dual=False, tol=library_tol, max_iter=self.max_iter)
+        _fit_quietly(svc, X, sign)
+        w, b = svc.coef_[0], float(svc.intercept_[0])
+        slack = np.maximum(0.0, 1.0 - sign * (X @ w + b))
+        alpha = 2.0 * self.C * slack
+        # The dual point belongs to its own weights, X' (s alpha), which equal w only at the optimum.
+        v, c = X.T @ (sign * alpha), float(sign @ alpha)
+        primal = 0.5 * float(w @ w + b * b) + self.C * float(slack @ slack)
+        dual = float(alpha.sum() - alpha @ alpha / (4.0 * self.C) - 0.5 * (v @ v + c * c))
+        return Machine(w, b, primal, dual, int(svc.n_iter_))
+
+
+def _fit_quietly(svc: SVC | LinearSVC, X: Features, sign: FloatArray) -> None:
+    with warnings.catch_warnings():
+        # Running out of iterations is told by the certificate.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        svc.fit(X, sign)

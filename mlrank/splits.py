@@ -1,0 +1,251 @@
+"""Rows to train and to test on: the official split, seeded hold-outs and folds, plain or multi-label stratified.
+
+Stratified means iterative stratification (Sechidis, Tsoumakas & Vlahavas 2011, algorithm 1), by the library
+`iterative-stratification`. Its parts are only nearly as large as asked for, and a rare label can still land
+wholly in one part, so two repairs follow: rows are moved until every part has exactly its size, then pairs of
+rows are swapped as long as a swap helps a label that a part lacks. Time grows as n_samples * n_labels**2 at
+worst; 10 000 rows of 100 labels take about 0.2 seconds.
+"""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+from iterstrat.ml_stratifiers import IterativeStratification
+
+from mlrank.arrays import BoolArray, FloatArray, IntArray
+from mlrank.errors import UserError, unknown_name
+
+__all__ = ["SPLIT_KINDS", "Split", "holdout_sizes", "kfold", "make_splits"]
+
+SPLIT_KINDS = ("official", "holdout", "kfold")
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows to train on and rows to test on.
+
+    Parameters
+    ----------
+    name : str
+        "official", "r0" (hold-out, repeat 0) or "r0f1" (repeat 0, fold 1).
+    train, test : int64 ndarray of row numbers
+
+    Raises
+    ------
+    ValueError
+        If a row occurs twice, or train or test is empty.
+    """
+
+    name: str
+    train: IntArray
+    test: IntArray
+
+    def __post_init__(self) -> None:
+        rows = np.concatenate([self.train, self.test])
+        if np.unique(rows).size != rows.size:
+            raise ValueError(f"split {self.name}: a row occurs twice, in train, in test or in both")
+        if not (self.train.size and self.test.size):
+            raise ValueError(f"split {self.name}: {self.train.size} train rows and {self.test.size} test rows")
+
+
+def make_splits(
+    Y: BoolArray,
+    official: tuple[IntArray, IntArray] | None,
+    seed: int,
+    *,
+    kind: str,
+    train: float | None = None,
+    test: float | None = None,
+    folds: int = 5,
+    stratified: bool = True,
+    repeats: int = 1,
+) -> list[Split]:
+    """Return the splits of a data set, the same ones for the same arguments.
+
+    Parameters
+    ----------
+    Y : (n_samples, n_labels) bool ndarray
+    official : (train_rows, test_rows) or None
+        The split the data set comes with.
+    seed : int, not negative
+        Each repeat draws from a seed derived from this one by hashing.
+    kind : "official", "holdout" or "kfold"
+    train, test : int or float
+        For "holdout": numbers of rows, or fractions of all rows in (0, 1). Rows beyond both are left out.
+    folds, stratified, repeats : as the names say
+
+    Raises
+    ------
+    UserError
+        If the data cannot be split so.
+    """
+    if kind == "official":
+        return [_official(Y.shape[0], official, repeats)]
+    if kind == "holdout":
+        sizes = holdout_sizes(Y.shape[0], train, test)
+        return [_holdout(Y, sizes, _repeat_seed(seed, r), stratified, f"r{r}") for r in range(repeats)]
+    if kind == "kfold":
+        pairs = [kfold(Y, folds, _repeat_seed(seed, r), stratified) for r in range(repeats)]
+        return [Split(f"r{r}f{f}", *pair) for r, found in enumerate(pairs) for f, pair in enumerate(found)]
+    raise UserError(unknown_name("kind of split", kind, SPLIT_KINDS))
+
+
+def kfold(Y: BoolArray, folds: int, seed: int, stratified: bool) -> list[tuple[IntArray, IntArray]]:
+    """Return `folds` pairs (train, test) of sorted rows; the test parts hold every row once, equally many or nearly.
+
+    Raises
+    ------
+    UserError
+        If there are fewer than two folds or more folds than rows.
+    """
+    n_samples = Y.shape[0]
+    if folds < 2:
+        raise UserError(f"k-fold needs 2 folds or more, found {folds}")
+    if folds > n_samples:
+        raise UserError(f"{folds} folds need {folds} rows or more, the data has {n_samples}")
+    base, extra = divmod(n_samples, folds)
+    sizes = np.full(folds, base) + (np.arange(folds) < extra)
+    part = _parts(Y, sizes, seed, stratified)
+    pairs = [(np.flatnonzero(part != fold), np.flatnonzero(part == fold)) for fold in range(folds)]
+    for train, test in pairs:
+        _assert_complete(n_samples, train, test)
+    _assert_complete(n_samples, *(test for _, test in pairs))
+    return pairs
+
+
+def holdout_sizes(n_samples: int, train: float | None, test: float | None) -> tuple[int, int]:
+    """Return (n_train, n_test) for counts or fractions; fractions that add up to 1 leave no row out.
+
+    >>> holdout_sizes(2417, 1500, 0.25), holdout_sizes(11, 0.5, 0.5)
+    ((1500, 604), (6, 5))
+
+    Raises
+    ------
+    UserError
+        If a part would be empty or both need more rows than there are.
+    """
+    if train is None or test is None:
+        raise UserError("holdout needs both train and test: numbers of rows, or fractions of all rows")
+    n_train, n_test = _count(n_samples, train), _count(n_samples, test)
+    if isinstance(train, float) and isinstance(test, float) and abs(train + test - 1) < 1e-9:
+        n_test = n_samples - n_train
+    if n_train + n_test > n_samples:
+        raise UserError(f"holdout wants {n_train} + {n_test} rows, the data has {n_samples}")
+    if not (n_train and n_test):
+        raise UserError(f"holdout would leave {n_train} train and {n_test} test rows of {n_samples}")
+    return n_train, n_test
+
+
+def _count(n_samples: int, size: float) -> int:
+    if isinstance(size, float):
+        if not 0 < size < 1:
+            raise UserError(f"a fraction of the rows must lie between 0 and 1, found {size}; counts are whole numbers")
+        return int(np.floor(size * n_samples + 0.5))
+    if size < 1:
+        raise UserError(f"a part needs 1 row or more, found {size}")
+    return size
+
+
+def _official(n_samples: int, official: tuple[IntArray, IntArray] | None, repeats: int) -> Split:
+    if official is None:
+        raise UserError("the data set comes without an official split; use kind 'holdout' or 'kfold'")
+    if repeats != 1:
+        raise UserError(f"the official split is one split, it cannot be repeated {repeats} times")
+    train, test = (np.asarray(rows, dtype=np.int64) for rows in official)
+    _assert_complete(n_samples, train, test)
+    return Split("official", train, test)
+
+
+def _holdout(Y: BoolArray, sizes: tuple[int, int], seed: int, stratified: bool, name: str) -> Split:
+    rest = Y.shape[0] - sum(sizes)
+    part = _parts(Y, np.array([*sizes, rest] if rest else sizes), seed, stratified)
+    split = Split(name, np.flatnonzero(part == 0), np.flatnonzero(part == 1))
+    if (split.train.size, split.test.size) != sizes:
+        raise ValueError(f"split {name} has {split.train.size} + {split.test.size} rows, not {sizes}")
+    return split
+
+
+def _assert_complete(n_samples: int, *parts: IntArray) -> None:
+    if not np.array_equal(np.sort(np.concatenate(parts)), np.arange(n_samples)):
+        raise ValueError(f"the parts of a split do not hold each of the {n_samples} rows exactly once")
+
+
+def _repeat_seed(seed: int, repeat: int) -> int:
+    return int.from_bytes(hashlib.sha256(f"split {seed} {repeat}".encode()).digest()[:8], "big")
+
+
+def _parts(Y: BoolArray, sizes: IntArray, seed: int, stratified: bool) -> IntArray:
+    """Return the part number of each row; part p has sizes[p] rows."""
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(Y.shape[0])
+    part = np.empty(Y.shape[0], dtype=np.int64)
+    if not stratified:
+        part[order] = np.repeat(np.arange(sizes.size), sizes)
+        return part
+    shuffled = Y[order]
+    drawn = np.asarray(IterativeStratification(shuffled, sizes / sizes.sum(), rng), dtype=np.int64)
+    balance = _Balance(shuffled, drawn, sizes)
+    balance.move_to_sizes()
+    balance.swap_for_lacking_labels()
+    part[order] = balance.part
+    return part
+
+
+class _Balance:
+    """Parts of rows, and how far each is from its share of each label.
+
+    The imbalance is the sum over parts and labels of ((positives - share) / positives of the label)**2.
+    """
+
+    def __init__(self, Y: BoolArray, part: IntArray, sizes: IntArray) -> None:
+        self.Y, self.part, self.sizes = Y.astype(np.float64), part.copy(), sizes
+        self.total = self.Y.sum(axis=0)
+        self.weight = 1 / np.maximum(self.total, 1) ** 2
+        self.share = np.outer(sizes / sizes.sum(), self.total)
+        self.counts = np.array([self.Y[part == p].sum(axis=0) for p in range(sizes.size)])
+
+    def move(self, row: int, target: int) -> None:
+        self.counts[self.part[row]] -= self.Y[row]
+        self.counts[target] += self.Y[row]
+        self.part[row] = target
+
+    def change(self, difference: FloatArray, source: int, target: int) -> FloatArray:
+        """Return half the change of the imbalance if a row of `difference` went from source to target."""
+        excess = self.counts - self.share
+        linear = self.weight * (excess[target] - excess[source])
+        return np.asarray(difference @ linear + (difference**2) @ self.weight)
+
+    def move_to_sizes(self) -> None:
+        surplus = np.bincount(self.part, minlength=self.sizes.size) - self.sizes
+        while surplus.any():
+            source, target = int(surplus.argmax()), int(surplus.argmin())
+            rows = np.flatnonzero(self.part == source)
+            self.move(int(rows[self.change(self.Y[rows], source, target).argmin()]), target)
+            surplus[source] -= 1
+            surplus[target] += 1
+
+    def swap_for_lacking_labels(self) -> None:
+        while sum(self.swap_for(int(target), int(label)) for target, label in self.lacking()):
+            pass
+
+    def lacking(self) -> IntArray:
+        """Return the (part, label) pairs without a positive although the part's share is one or more."""
+        return np.argwhere((self.counts == 0) & (self.share >= 1 - 1e-9))
+
+    def swap_for(self, target: int, label: int) -> bool:
+        """Give `target` a positive of `label` for another row, if some swap lowers the imbalance."""
+        if self.counts[target, label]:
+            return False
+        source = int((self.counts - self.share)[:, label].argmax())
+        others = np.flatnonzero(self.part == target)
+        best, pair = -1e-12, None
+        for row in np.flatnonzero((self.part == source) & (self.Y[:, label] > 0)):
+            change = self.change(self.Y[row] - self.Y[others], source, target)
+            if change.min() < best:
+                best, pair = float(change.min()), (int(row), int(others[change.argmin()]))
+        if pair is None:
+            return False
+        self.move(pair[0], target)
+        self.move(pair[1], source)
+        return True

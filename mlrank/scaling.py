@@ -1,0 +1,205 @@
+"""Feature scaling, fitted on the training part only: ``SCALERS["standard"]().fit(X_train)(X_test)``.
+
+Sparse features are never made dense, so they are never shifted: `standard` then only divides by the standard
+deviation and `minmax` by the largest absolute value; `Scaling.note` says so for the tables.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from mlrank.arrays import BoolArray, Features, FloatArray
+
+__all__ = ["SCALERS", "MinMax", "NoScaling", "Scaler", "Scaling", "Standard", "UnitL1", "UnitL2"]
+
+
+class Scaling(Protocol):
+    """A fitted scaler."""
+
+    @property
+    def n_constant(self) -> int:
+        """Number of features that are constant on the training part and so were not stretched."""
+        ...
+
+    @property
+    def note(self) -> str:
+        """What a table must say about the scaling beside its name; may be empty."""
+        ...
+
+    def __call__(self, X: Features) -> Features:
+        """Return scaled features of the same kind, ndarray or csr_array."""
+        ...
+
+
+class Scaler(Protocol):
+    """A way to scale features."""
+
+    def fit(self, X_train: Features) -> Scaling:
+        """Return the scaling that suits (n_samples, n_features) training features."""
+        ...
+
+
+@dataclass(frozen=True)
+class ColumnScaling:
+    """``(X - shift) / divisor`` for each feature; no shift for sparse features.
+
+    Parameters
+    ----------
+    shift : (n_features,) ndarray or None
+    divisor : (n_features,) ndarray, 1 where the feature is constant
+    n_constant : int
+    note : str
+    """
+
+    shift: FloatArray | None
+    divisor: FloatArray
+    n_constant: int
+    note: str
+
+    def __call__(self, X: Features) -> Features:
+        """Return scaled features of the kind (ndarray or csr_array) the scaling was fitted to."""
+        if X.shape[1] != self.divisor.size:
+            raise ValueError(f"the scaling was fitted to {self.divisor.size} features, found {X.shape[1]}")
+        if issparse(X) != (self.shift is None):
+            raise ValueError("the scaling was fitted to the other kind of features: dense and sparse do not mix")
+        if issparse(X):
+            return csr_array((X.data / self.divisor[X.indices], X.indices, X.indptr), shape=X.shape)
+        return (X - self.shift) / self.divisor
+
+
+@dataclass(frozen=True)
+class RowScaling:
+    """Each row divided by its l1 or l2 norm; rows of zeros stay.
+
+    Parameters
+    ----------
+    order : 1 or 2
+    """
+
+    order: int
+    n_constant: int = 0
+    note: str = ""
+
+    def __call__(self, X: Features) -> Features:
+        """Return features of the same kind whose rows have norm 1 or 0."""
+        largest = _no_zeros(_row_max(X))
+        # Dividing by the largest entry first keeps squares of huge and tiny numbers in range.
+        X = _divide_rows(X, largest)
+        magnitude = abs(X) if self.order == 1 else X * X
+        total = np.asarray(magnitude.sum(axis=1))
+        return _divide_rows(X, _no_zeros(total if self.order == 1 else np.sqrt(total)))
+
+
+@dataclass(frozen=True)
+class Untouched:
+    """Features as they are."""
+
+    n_constant: int = 0
+    note: str = ""
+
+    def __call__(self, X: Features) -> Features:
+        """Return `X` itself."""
+        return X
+
+
+@dataclass(frozen=True)
+class NoScaling:
+    """Leave the features as they are."""
+
+    def fit(self, X_train: Features) -> Scaling:
+        """Return the identity."""
+        return Untouched()
+
+
+@dataclass(frozen=True)
+class Standard:
+    """Give every feature mean 0 and standard deviation 1 (divisor n_samples) on the training part.
+
+    Constant features are centred and not stretched. Sparse features are divided and not centred.
+    """
+
+    def fit(self, X_train: Features) -> Scaling:
+        """Return the scaling of (n_samples, n_features) training features."""
+        low, high = _column_range(X_train)
+        mean = np.asarray(X_train.mean(axis=0))
+        if not issparse(X_train):
+            return _columns(mean, X_train.std(axis=0), low == high, "")
+        stored = np.bincount(X_train.indices, minlength=mean.size)
+        # Squared deviations of the stored entries and of the zeros apart: E[x^2] - mean^2 would cancel.
+        squares = np.bincount(X_train.indices, (X_train.data - mean[X_train.indices]) ** 2, minlength=mean.size)
+        variance = (squares + (X_train.shape[0] - stored) * mean**2) / X_train.shape[0]
+        return _columns(None, np.sqrt(variance), low == high, "sparse features: divided, not centred")
+
+
+@dataclass(frozen=True)
+class MinMax:
+    """Map every feature's range on the training part to [0, 1]; test values may fall outside.
+
+    Constant features become 0 and are not stretched. Sparse features are divided by their largest absolute
+    value, which maps them into [-1, 1] and keeps zeros.
+    """
+
+    def fit(self, X_train: Features) -> Scaling:
+        """Return the scaling of (n_samples, n_features) training features."""
+        low, high = _column_range(X_train)
+        if not issparse(X_train):
+            return _columns(low, high - low, low == high, "")
+        largest = np.maximum(abs(low), abs(high))
+        return _columns(None, largest, low == high, "sparse features: divided by the largest absolute value")
+
+
+@dataclass(frozen=True)
+class UnitL2:
+    """Divide every row by its Euclidean norm; rows of zeros stay."""
+
+    def fit(self, X_train: Features) -> Scaling:
+        """Return the scaling; it depends on no training data."""
+        return RowScaling(2)
+
+
+@dataclass(frozen=True)
+class UnitL1:
+    """Divide every row by the sum of its absolute values; rows of zeros stay."""
+
+    def fit(self, X_train: Features) -> Scaling:
+        """Return the scaling; it depends on no training data."""
+        return RowScaling(1)
+
+
+SCALERS: Mapping[str, type[Scaler]] = {
+    "none": NoScaling,
+    "standard": Standard,
+    "minmax": MinMax,
+    "l2": UnitL2,
+    "l1": UnitL1,
+}
+
+
+def _columns(shift: FloatArray | None, divisor: FloatArray, constant: BoolArray, note: str) -> ColumnScaling:
+    # A spread too small to divide by underflows to 0 although the feature varies a little.
+    still = constant | (divisor == 0)
+    return ColumnScaling(shift, np.where(still, 1.0, divisor), int(still.sum()), note)
+
+
+def _column_range(X: Features) -> tuple[FloatArray, FloatArray]:
+    if issparse(X):
+        return X.min(axis=0).toarray().ravel(), X.max(axis=0).toarray().ravel()
+    return X.min(axis=0), X.max(axis=0)
+
+
+def _row_max(X: Features) -> FloatArray:
+    largest = abs(X).max(axis=1)
+    return np.asarray(largest.toarray().ravel() if issparse(X) else largest)
+
+
+def _no_zeros(divisor: FloatArray) -> FloatArray:
+    return np.where(divisor == 0, 1.0, divisor)
+
+
+def _divide_rows(X: Features, divisor: FloatArray) -> Features:
+    if issparse(X):
+        return csr_array((X.data / np.repeat(divisor, np.diff(X.indptr)), X.indices, X.indptr), shape=X.shape)
+    return X / divisor[:, None]

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import yaml
 
 from mlrank.errors import UserError
 from mlrank.results.files import dump_json, make_folder, npz_bytes, os_errors, safe_name, write_atomic
 from mlrank.results.journal import Journal
 from mlrank.results.machine import environment
+from mlrank.yamlfile import dump_yaml, load_yaml
 
 __all__ = ["FORMAT", "RunFolder"]
 
@@ -81,8 +81,7 @@ class RunFolder:
 
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write the resolved configuration, keys in the order given."""
-        text = yaml.safe_dump(dict(config), sort_keys=False, allow_unicode=True, width=110)
-        write_atomic(self.path / "config.yaml", text.encode())
+        write_atomic(self.path / "config.yaml", dump_yaml(dict(config)).encode())
 
     def read_config(self) -> dict[str, Any]:
         """Return the resolved configuration as plain values.
@@ -92,16 +91,7 @@ class RunFolder:
         UserError
             If config.yaml is missing or damaged.
         """
-        path = self.path / "config.yaml"
-        with os_errors("read the configuration", path):
-            text = path.read_text(encoding="utf-8", errors="replace")
-        try:
-            config = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise UserError("damaged configuration: not YAML", path) from error
-        if not isinstance(config, dict):
-            raise UserError("damaged configuration: expected a mapping", path)
-        return config
+        return load_yaml(self.path / "config.yaml")[0]
 
     def write_environment(self) -> dict[str, Any]:
         """Write environment.json and return what is in it."""

@@ -1,0 +1,301 @@
+import math
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn.metrics as sk
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from metric_definitions import LABELS, POOLED, ROWS, reference
+
+from mlrank.metrics import METRICS, evaluate
+from mlrank.metrics.rankings import coverage, map_macro, ndcg_at, one_error, precision_at, ranking_loss
+from mlrank.metrics.sets import f1_macro, f1_micro, f1_samples, jaccard_samples, precision_macro, recall_macro
+
+FIXTURES = sorted((Path(__file__).parents[1] / "fixtures").glob("*.npz"))
+SCORED = [name for name, metric in METRICS.items() if metric.needs == "scores"]
+DECIDED = [name for name, metric in METRICS.items() if metric.needs == "sets"]
+LABEL_SETS = np.array(list(product([False, True], repeat=3)))
+ORDERINGS = np.array(list(product([0.0, 1.0, 2.0], repeat=3)))
+
+
+def agrees(found, expected):
+    value, n_defined, n_total = expected
+    assert (found.n_defined, found.n_total) == (n_defined, n_total)
+    assert found.value == pytest.approx(value, abs=1e-14, nan_ok=True)
+
+
+def every(sets, others):
+    pairs = list(product(sets, others))
+    return np.array([a for a, _ in pairs]), np.array([b for _, b in pairs])
+
+
+def test_the_reference_covers_every_metric():
+    assert {*ROWS, *LABELS, *POOLED} == set(METRICS)
+    assert [METRICS[name].higher_is_better for name in METRICS].count(False) == 4
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_label_set_with_every_prediction_follows_the_definition(name):
+    Y, predicted = every(LABEL_SETS, ORDERINGS if name in SCORED else LABEL_SETS)
+    agrees(METRICS[name].function(Y, predicted), reference(name, Y, predicted))
+    for row in range(len(Y)):
+        one_row = Y[row : row + 1], predicted[row : row + 1]
+        agrees(METRICS[name].function(*one_row), reference(name, *one_row))
+        one_label = one_row[0].T.copy(), one_row[1].T.copy()
+        agrees(METRICS[name].function(*one_label), reference(name, *one_label))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), st.integers(1, 5), st.integers(1, 5))
+def test_any_small_prediction_follows_the_definition(data, n_samples, n_labels):
+    shape = (n_samples, n_labels)
+    Y = data.draw(arrays(bool, shape))
+    scores = data.draw(arrays(np.float64, shape, elements=st.sampled_from([-math.inf, -1.0, -0.0, 0.0, 0.5, math.inf])))
+    Y_pred = data.draw(arrays(bool, shape))
+    for name, found in evaluate(Y, scores, Y_pred).items():
+        agrees(found, reference(name, Y, scores if name in SCORED else Y_pred))
+
+
+def test_evaluate_returns_what_each_metric_returns():
+    Y, scores, Y_pred = drawn(40, 6)
+    found = evaluate(Y, scores, Y_pred)
+    assert list(found) == list(METRICS)
+    for name, metric in METRICS.items():
+        assert found[name] == metric.function(Y, scores if name in SCORED else Y_pred)
+        assert found[name].unit == ("rows" if name in ROWS else "labels" if name in LABELS else "all")
+        assert (type(found[name].value), type(found[name].n_defined), type(found[name].n_total)) == (float, int, int)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_definitions_say_what_is_undefined(name):
+    assert "ndefined" in METRICS[name].definition or "Always defined" in METRICS[name].definition
+
+
+def drawn(n_samples, n_labels, seed=0):
+    rng = np.random.default_rng(seed)
+    Y = rng.random((n_samples, n_labels)) < 0.35
+    return Y, rng.integers(-3, 4, (n_samples, n_labels)) / 2, rng.random((n_samples, n_labels)) < 0.4
+
+
+class TestAgainstScikitLearn:
+    """Where the conventions agree: rows and labels that are undefined here are taken out first."""
+
+    Y, scores, Y_pred = drawn(200, 7, seed=1)
+    mixed = Y.any(axis=1) & ~Y.all(axis=1)
+
+    def value(self, name, rows=slice(None)):
+        predicted = self.scores if name in SCORED else self.Y_pred
+        return METRICS[name].function(self.Y[rows], predicted[rows]).value
+
+    @pytest.mark.parametrize("average", ["macro", "micro"])
+    def test_sets(self, average):
+        for kind in ("f1", "precision", "recall"):
+            theirs = getattr(sk, f"{kind}_score")(self.Y, self.Y_pred, average=average)
+            assert self.value(f"{kind}_{average}") == pytest.approx(theirs, abs=1e-14)
+
+    def test_rows(self):
+        some = (self.Y | self.Y_pred).any(axis=1)
+        Y, Y_pred = self.Y[some], self.Y_pred[some]
+        assert self.value("f1_samples") == pytest.approx(sk.f1_score(Y, Y_pred, average="samples"), abs=1e-14)
+        assert self.value("jaccard_samples") == pytest.approx(sk.jaccard_score(Y, Y_pred, average="samples"), abs=1e-14)
+        assert self.value("subset_accuracy") == pytest.approx(sk.accuracy_score(self.Y, self.Y_pred), abs=1e-14)
+        assert self.value("hamming_loss") == pytest.approx(sk.hamming_loss(self.Y, self.Y_pred), abs=1e-14)
+
+    def test_rankings(self):
+        Y, scores = self.Y[self.mixed], self.scores[self.mixed]
+        theirs = {
+            "auc_macro": sk.roc_auc_score(self.Y, self.scores, average="macro"),
+            "auc_micro": sk.roc_auc_score(self.Y, self.scores, average="micro"),
+            "auc_samples": sk.roc_auc_score(Y, scores, average="samples"),
+            "map_macro": sk.average_precision_score(self.Y, self.scores, average="macro"),
+            "ranking_loss": sk.label_ranking_loss(Y, scores),
+        }
+        for name, expected in theirs.items():
+            assert self.value(name) == pytest.approx(expected, abs=1e-13), name
+        nonempty = self.Y.any(axis=1)
+        Y, scores = self.Y[nonempty], self.scores[nonempty]
+        lrap = sk.label_ranking_average_precision_score(Y, scores)
+        assert self.value("lrap") == pytest.approx(lrap, abs=1e-14)
+        assert self.value("coverage") == pytest.approx(sk.coverage_error(Y, scores), abs=1e-14)
+        for k in (1, 3, 5):
+            assert self.value(f"ndcg_at_{k}") == pytest.approx(sk.ndcg_score(Y, scores, k=k), abs=1e-14)
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("case", ["a", "b"])
+def test_certified_values(path, case):
+    data = np.load(path)
+    Y, scores, Y_pred = data["in_Yte"] == 1, data[f"met_{case}_S"], data[f"met_{case}_P"] == 1
+    topk = data[f"met_{case}_topk"] == 1
+    close = {
+        "f1_macro_0": f1_macro(Y, Y_pred, empty=0.0).value,
+        "f1_macro_1": f1_macro(Y, Y_pred, empty=1.0).value,
+        "f1_macro_skip": METRICS["f1_macro"].function(Y, Y_pred).value,
+        "f1_micro": METRICS["f1_micro"].function(Y, Y_pred).value,
+        "macro_precision": precision_macro(Y, Y_pred, empty=0.0).value,
+        "roc_macro": METRICS["auc_macro"].function(Y, scores).value,
+        "roc_micro": METRICS["auc_micro"].function(Y, scores).value,
+        "rank_auc_instance": METRICS["auc_samples"].function(Y, scores).value,
+        "map_group": METRICS["map_macro"].function(Y, scores).value,
+        "topk_jaccard_1": jaccard_samples(Y, topk, empty=1.0).value,
+        "topk_jaccard_skip": jaccard_samples(Y, topk).value,
+        "topk_f1_macro_0": f1_macro(Y, topk, empty=0.0).value,
+        "topk_f1_micro": f1_micro(Y, topk).value,
+    }
+    for key, found in close.items():
+        assert found == pytest.approx(float(data[f"met_{case}_{key}"]), abs=1e-12), key
+
+
+class TestByHand:
+    def test_a_ranking_with_a_tie(self):
+        Y = np.array([[True, False, True, False]])
+        scores = np.array([[3.0, 2.0, 2.0, 1.0]])
+        found = {name: METRICS[name].function(Y, scores).value for name in SCORED}
+        assert found["auc_samples"] == pytest.approx(3.5 / 4)
+        assert found["ranking_loss"] == pytest.approx(1 / 4)
+        assert found["lrap"] == pytest.approx((1 + 2 / 3) / 2)
+        assert found["coverage"] == 3.0
+        assert found["one_error"] == 0.0
+        assert found["precision_at_3"] == pytest.approx(2 / 3)
+        assert found["precision_at_5"] == pytest.approx(2 / 5)
+        tied = (1 / math.log2(3) + 1 / math.log2(4)) / 2
+        assert found["ndcg_at_3"] == pytest.approx((1 + tied) / (1 + 1 / math.log2(3)))
+        assert precision_at(Y, scores, 2).value == pytest.approx(1.5 / 2)
+
+    def test_sets(self):
+        Y = np.array([[True, True, False], [False, True, False]])
+        Y_pred = np.array([[True, False, True], [False, True, False]])
+        found = {name: METRICS[name].function(Y, Y_pred).value for name in DECIDED}
+        assert found["f1_macro"] == pytest.approx((1 + 2 / 3 + 0) / 3)
+        assert found["f1_micro"] == pytest.approx(4 / 6)
+        assert found["f1_samples"] == pytest.approx((2 / 4 + 1) / 2)
+        assert found["precision_macro"] == pytest.approx((1 + 1 + 0) / 3)
+        assert found["recall_macro"] == pytest.approx((1 + 1 / 2) / 2)
+        assert found["jaccard_samples"] == pytest.approx((1 / 3 + 1) / 2)
+        assert (found["subset_accuracy"], found["hamming_loss"]) == (0.5, pytest.approx(2 / 6))
+
+    def test_all_scores_equal(self):
+        Y = np.array([[True, False, False, False], [True, True, False, False]])
+        scores = np.zeros((2, 4))
+        found = {name: METRICS[name].function(Y, scores).value for name in SCORED}
+        for name in ("auc_macro", "auc_micro", "auc_samples"):
+            assert found[name] == 0.5
+        assert (found["ranking_loss"], found["coverage"]) == (1.0, 4.0)
+        assert found["one_error"] == pytest.approx((3 / 4 + 2 / 4) / 2)
+        assert found["lrap"] == pytest.approx((1 / 4 + 2 / 4) / 2)
+        assert found["precision_at_3"] == pytest.approx((1 / 4 + 2 / 4) / 2)
+
+
+BEST = {name: 1.0 if metric.higher_is_better else 0.0 for name, metric in METRICS.items()}
+
+
+def test_a_perfect_prediction_has_the_best_values_even_with_empty_rows_and_labels():
+    Y = np.array([[True, False, False, True], [False, False, True, True], [False] * 4, [True, False, True, True]])
+    found = evaluate(Y, Y * 2.0 - 1.0, Y)
+    best = BEST | {"coverage": 7 / 3, "precision_at_3": 7 / 9, "precision_at_5": 7 / 15}
+    for name, value in found.items():
+        assert value.value == pytest.approx(best[name], abs=1e-15), name
+    assert (found["f1_macro"].n_defined, found["f1_macro"].n_total) == (3, 4)
+    assert (found["auc_macro"].n_defined, found["f1_samples"].n_defined, found["lrap"].n_defined) == (3, 3, 3)
+
+
+def test_an_empty_prediction():
+    Y = np.array([[True, False], [True, True], [False, False]])
+    found = evaluate(Y, np.zeros((3, 2)), np.zeros((3, 2), dtype=bool))
+    assert math.isnan(found["precision_macro"].value)
+    assert (found["precision_macro"].n_defined, found["precision_micro"].n_defined) == (0, 0)
+    for name in ("f1_macro", "f1_micro", "f1_samples", "recall_macro", "recall_micro", "jaccard_samples"):
+        assert found[name].value == 0.0
+    assert found["f1_samples"][1:3] == (2, 3)
+    assert (found["subset_accuracy"].value, found["hamming_loss"].value) == (pytest.approx(1 / 3), 0.5)
+
+
+def test_labels_and_rows_of_one_class_are_counted_out():
+    Y = np.array([[False, True, True], [False, True, False]])
+    scores = np.array([[0.3, 0.2, 0.1], [0.1, 0.2, 0.3]])
+    found = evaluate(Y, scores, Y)
+    assert found["auc_macro"][:3] == (0.0, 1, 3)
+    assert found["map_macro"][:3] == (pytest.approx((1 + 1 / 2) / 2), 2, 3)
+    assert found["auc_samples"][:3] == (pytest.approx((0 + 1 / 2) / 2), 2, 2)
+    nothing = np.zeros((2, 3), dtype=bool)
+    for name, value in evaluate(nothing, scores, nothing).items():
+        if name in ("subset_accuracy", "hamming_loss"):
+            assert value.value == BEST[name]
+        else:
+            assert math.isnan(value.value), name
+            assert (value.n_defined, value.n_total) == (0, len_of(value.unit)), name
+    everything = evaluate(~nothing, scores, ~nothing)
+    assert everything["auc_macro"].n_defined == everything["ranking_loss"].n_defined == 0
+    assert everything["lrap"].value == everything["map_macro"].value == 1.0
+    assert everything["coverage"].value == 3.0
+
+
+def len_of(unit):
+    return {"rows": 2, "labels": 3, "all": 1}[unit]
+
+
+def test_other_rules_for_what_is_undefined():
+    Y = np.array([[True, False], [False, False]])
+    scores = np.array([[1.0, 1.0], [0.0, 1.0]])
+    assert f1_samples(Y, Y)[:3] == (1.0, 1, 2)
+    assert f1_samples(Y, Y, empty=0.0)[:3] == (0.5, 2, 2)
+    assert recall_macro(Y, Y, empty=0.0)[:3] == (0.5, 2, 2)
+    assert map_macro(Y, scores, empty=0.0)[:3] == (0.5, 2, 2)
+    assert one_error(Y, scores)[:3] == (0.5, 1, 2)
+    assert one_error(Y, scores, empty=1.0)[:3] == (0.75, 2, 2)
+    assert ndcg_at(Y, scores, 1, empty=1.0)[:3] == (0.75, 2, 2)
+    assert coverage(Y, scores, first=0)[:3] == (1.0, 1, 2)
+    assert coverage(Y, scores, empty=0.0)[:3] == (1.0, 2, 2)
+    assert ranking_loss(Y, scores, tie=0.5).value == 0.5
+
+
+class TestInvariance:
+    Y, scores, Y_pred = drawn(30, 6, seed=2)
+
+    def test_only_the_order_of_scores_counts(self):
+        expected = evaluate(self.Y, self.scores, self.Y_pred)
+        assert evaluate(self.Y, np.exp(3 * self.scores) - 7, self.Y_pred) == expected
+
+    def test_rows_may_be_rescaled_alone_for_row_metrics_and_labels_for_label_metrics(self):
+        shift = np.arange(30)[:, None] * 10.0
+        for name in SCORED:
+            moved = shift if name in ROWS else np.arange(6) * 10.0 if name in LABELS else 0.0
+            assert METRICS[name].function(self.Y, self.scores + moved) == METRICS[name].function(self.Y, self.scores)
+
+    def test_permuted_rows_and_labels_change_nothing(self):
+        rng = np.random.default_rng(3)
+        order = np.ix_(rng.permutation(30), rng.permutation(6))
+        expected = evaluate(self.Y, self.scores, self.Y_pred)
+        for name, value in evaluate(self.Y[order], self.scores[order], self.Y_pred[order]).items():
+            assert value.value == pytest.approx(expected[name].value, abs=1e-14)
+            assert value[1:] == expected[name][1:]
+
+    def test_inputs_are_left_alone(self):
+        given = [part.copy() for part in (self.Y, self.scores, self.Y_pred)]
+        for part in given:
+            part.flags.writeable = False
+        assert evaluate(*given) == evaluate(self.Y, self.scores, self.Y_pred)
+
+
+@pytest.mark.parametrize(
+    ("Y", "scores", "Y_pred", "message"),
+    [
+        (np.ones((2, 3), bool), np.ones((2, 2)), np.ones((2, 3), bool), r"scores has shape \(2, 2\)"),
+        (np.ones((2, 3), bool), np.ones((2, 3)), np.ones((3, 3), bool), r"Y_pred has shape \(3, 3\)"),
+        (np.ones((2, 3)), np.ones((2, 3)), np.ones((2, 3), bool), "Y must be a two-dimensional bool"),
+        (np.ones((2, 3), bool), np.ones((2, 3)), np.ones((2, 3)), "Y_pred must be a bool"),
+        (np.ones((0, 3), bool), np.ones((0, 3)), np.ones((0, 3), bool), "nothing to measure"),
+        (np.ones((1, 2), bool), np.array([[0, np.nan]]), np.ones((1, 2), bool), "1 NaN, the first in row 0, label 1"),
+    ],
+)
+def test_wrong_input_is_refused(Y, scores, Y_pred, message):
+    with pytest.raises(ValueError, match=message):
+        evaluate(Y, scores, Y_pred)
+
+
+def test_depth_below_one_is_refused():
+    with pytest.raises(ValueError, match="k must be at least 1, found 0"):
+        precision_at(np.ones((1, 2), bool), np.ones((1, 2)), 0)

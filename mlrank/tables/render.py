@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mlrank.errors import unknown_name
@@ -55,16 +55,18 @@ def to_rich(table: Table, decimals: int = 4) -> "Group":
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    shown = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    shown = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     for name, side in zip(_header(table), _sides(table), strict=True):
-        # On a narrow terminal "chosen settings" and the deviations give way first, never a word of the header.
-        width = max(len(word) for word in name.split())
-        justify: Literal["left", "right"] = "left" if side == "l" else "right"
-        shown.add_column(Text(name), justify=justify, overflow="fold", min_width=width, no_wrap=name == "method")
+        # Folded, never cut: on a narrow terminal every digit stays readable.
+        header, justify = Text(name.replace("_", "_\n", 1)), _JUSTIFY[side]
+        shown.add_column(header, justify=justify, overflow="fold", no_wrap=name == "method")
     for row in _body(table, decimals):
         shown.add_row(*(Text(cell.text, style="bold" if cell.best else "") for cell in row))
     notes = [Text(f"- {note}", style="dim") for note in table.notes]
     return Group(Text(table.title, style="bold"), Text(), shown, Text(), *notes)
+
+
+_JUSTIFY: Mapping[str, Literal["left", "right"]] = {"l": "left", "r": "right"}
 
 
 def _header(table: Table) -> list[str]:

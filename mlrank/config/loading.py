@@ -1,0 +1,90 @@
+"""From YAML text to an ExperimentConfig, or to every problem of the file at once."""
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from mlrank.config.methods import Report, read_methods
+from mlrank.config.models import DatasetConfig, ExperimentConfig, SearchConfig, SplitConfig, SubsetConfig
+from mlrank.config.names import show
+from mlrank.errors import unknown_name
+from mlrank.yamlfile import FileErrors, parse_yaml, read_yaml
+
+__all__ = ["load_config", "parse_config"]
+
+_BLOCKS = {"datasets": DatasetConfig, "split": SplitConfig, "subset": SubsetConfig, "search": SearchConfig}
+
+_WANTED = {
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "string_type": "text (in quotes if it looks like something else)",
+    "tuple_type": "a list",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+    "string_too_short": "text of one character or more",
+}
+
+
+def load_config(path: Path | str) -> ExperimentConfig:
+    """Read an experiment from a YAML file.
+
+    Raises
+    ------
+    UserError
+        If the file cannot be read or is not YAML; FileErrors, with a line for each problem, if it is no valid config.
+    """
+    return parse_config(read_yaml(path), path)
+
+
+def parse_config(text: str, path_for_messages: Path | str) -> ExperimentConfig:
+    """Read an experiment from YAML text; see `load_config`."""
+    data, positions, problems = parse_yaml(text, path_for_messages)
+    report = Report(positions)
+    report.problems += problems
+    methods = {}
+    if "methods" in data:
+        methods = read_methods(data["methods"], report)
+        data = {**data, "methods": methods}
+    try:
+        config = ExperimentConfig.model_validate(data)
+    except ValidationError as error:
+        for detail in error.errors(include_url=False):
+            _translate(detail, report)
+    if report.problems:
+        raise FileErrors(report.problems)
+    return config
+
+
+def _translate(detail: ErrorDetails, report: Report) -> None:
+    """Report one of pydantic's findings in our words."""
+    kind, where, context = detail["type"], detail["loc"], detail.get("ctx", {})
+    key = where[-1] if where else ""
+    if kind == "block":
+        for inner, message in context["problems"]:
+            report(message, *where, *inner)
+    elif kind == "value_error":
+        report(str(context["error"]), *where)
+    elif kind == "missing":
+        report(f"the key '{key}' is missing", *where[:-1])
+    elif kind == "extra_forbidden":
+        model: Any = _BLOCKS[str(where[0])] if len(where) > 1 else ExperimentConfig
+        place = f"key of {where[0]}" if len(where) > 1 else "key"
+        report(unknown_name(place, key, model.model_fields), *where, key=True)
+    else:
+        report(f"{_name(where)} must be {_wanted(kind, context)}, found {show(detail['input'])}", *where)
+
+
+def _name(where: tuple[str | int, ...]) -> str:
+    return f"each of '{where[-2]}'" if len(where) > 1 and isinstance(where[-1], int) else f"'{where[-1]}'"
+
+
+def _wanted(kind: str, context: dict[str, Any]) -> str:
+    if kind == "greater_than_equal":
+        return f"{context['ge']} or more"
+    if kind == "too_short":
+        return "a list of one item or more"
+    return _WANTED[kind]

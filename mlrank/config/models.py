@@ -1,0 +1,183 @@
+"""The parts of an experiment, as frozen objects that refuse what they do not know."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from mlrank.config.grid import MethodConfig
+from mlrank.config.names import check_file_name, metric_names, one_of, scale_names, show, split_kinds
+
+__all__ = ["DatasetConfig", "ExperimentConfig", "SearchConfig", "SplitConfig", "SubsetConfig"]
+
+_FROZEN = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+# What tables show unless the config says otherwise; every run stores all metrics.
+TABLE_METRICS = ("f1_macro", "f1_micro", "auc_macro", "ranking_loss")
+
+# The settings of each kind of split; any other one that is given would have no effect, so it is refused.
+_SPLIT_USES = {
+    "official": (),
+    "holdout": ("train", "test", "stratified", "repeats"),
+    "kfold": ("folds", "stratified", "repeats"),
+}
+
+
+# Where inside a block, and what is wrong there.
+Problem = tuple[tuple[str | int, ...], str]
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _size(value: Any) -> Any:
+    if value is None or (type(value) is int and value >= 1) or (type(value) is float and 0 < value < 1):
+        return value
+    raise ValueError(f"a size must be a number of rows (1 or more) or a fraction between 0 and 1, found {show(value)}")
+
+
+def _raise_all(found: list[Problem]) -> None:
+    if found:
+        raise PydanticCustomError("block", "{problems}", {"problems": found})
+
+
+def _repeated(key: str, what: str, values: tuple[Any, ...]) -> list[Problem]:
+    return [
+        ((key, i), f"the {what} {show(value)} is listed twice") for i, value in enumerate(values) if value in values[:i]
+    ]
+
+
+Count = Annotated[int, Field(ge=1)]
+Size = Annotated[int | float | None, BeforeValidator(_size)]
+MetricName = Annotated[str, BeforeValidator(one_of("metric", metric_names))]
+Text = Annotated[str, Field(min_length=1)]
+
+
+class DatasetConfig(BaseModel):
+    """A data set: a catalogue name or path, or the files to train and to test on."""
+
+    model_config = _FROZEN
+
+    name: Text | None = None
+    train: Text | None = None
+    test: Text | None = None
+    labels: Text | None = None
+    format: Text | None = None
+    zero_based: bool | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, value: Any) -> Any:
+        if not isinstance(value, (str, dict, DatasetConfig)):
+            raise ValueError(f"a data set is a name or path in quotes, or {{train: PATH}}; found {show(value)}")
+        return {"name": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "DatasetConfig":
+        found: list[Problem] = []
+        if (self.name is None) == (self.train is None):
+            given = "both" if self.name else "neither"
+            found.append((("name",) if self.name else (), f"a data set has either 'name' or 'train', found {given}"))
+        if self.test is not None and self.train is None:
+            found.append((("test",), "'test' needs 'train' beside it; a path by itself is the data set's name"))
+        _raise_all(found)
+        return self
+
+    def resolved(self) -> str | dict[str, Any]:
+        """Return the YAML value that reads back as an equal data set."""
+        given = self.model_dump(exclude_none=True)
+        return str(self.name) if set(given) == {"name"} else given
+
+
+class SplitConfig(BaseModel):
+    """How rows are divided into training and test parts; see `mlrank.splits.make_splits`."""
+
+    model_config = _FROZEN
+
+    kind: Annotated[Literal["official", "holdout", "kfold"], BeforeValidator(one_of("kind of split", split_kinds))]
+    train: Size = None
+    test: Size = None
+    folds: Annotated[int, Field(ge=2)] = 5
+    stratified: bool = True
+    repeats: Count = 1
+
+    @model_validator(mode="after")
+    def _settings_fit_kind(self) -> "SplitConfig":
+        found: list[Problem] = []
+        for key, field in type(self).model_fields.items():
+            if key not in ("kind", *_SPLIT_USES[self.kind]) and getattr(self, key) != field.default:
+                uses = ", ".join(_SPLIT_USES[self.kind]) or "no further key"
+                found.append(((key,), f"'{key}' has no effect with kind '{self.kind}', which uses {uses}"))
+        if self.kind == "holdout":
+            absent = [key for key in ("train", "test") if getattr(self, key) is None]
+            found += [((), f"kind 'holdout' needs '{key}': a number or fraction of rows") for key in absent]
+            fractions = [size for size in (self.train, self.test) if isinstance(size, float)]
+            if sum(fractions) > 1 + 1e-9:
+                found.append((("test",), f"train and test make up {sum(fractions):g} of the rows, at most 1 is there"))
+        _raise_all(found)
+        return self
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the YAML value that reads back as an equal split."""
+        return {"kind": self.kind, **{key: getattr(self, key) for key in _SPLIT_USES[self.kind]}}
+
+
+class SubsetConfig(BaseModel):
+    """What is kept of a data set: so many rows, labels and features; None keeps all."""
+
+    model_config = _FROZEN
+
+    rows: Count | None = None
+    top_labels: Count | None = None
+    min_positives: Count | None = None
+    top_features: Count | None = None
+
+
+class SearchConfig(BaseModel):
+    """How grid points are compared: cross-validation on the training part."""
+
+    model_config = _FROZEN
+
+    folds: Annotated[int, Field(ge=2)] = 5
+    stratified: bool = True
+    metric: MetricName = "f1_micro"
+
+
+class ExperimentConfig(BaseModel):
+    """A whole experiment, checked as far as it can be without the data."""
+
+    model_config = ConfigDict(**_FROZEN, arbitrary_types_allowed=True)
+
+    name: Annotated[str, AfterValidator(lambda name: check_file_name("the experiment's name", name))]
+    datasets: Annotated[tuple[DatasetConfig, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
+    split: SplitConfig
+    subset: SubsetConfig = SubsetConfig()
+    scale: Annotated[str, BeforeValidator(one_of("scale", scale_names))] = "none"
+    methods: dict[str, MethodConfig]
+    search: SearchConfig = SearchConfig()
+    metrics: Annotated[tuple[MetricName, ...], BeforeValidator(_as_tuple), Field(min_length=1)] = TABLE_METRICS
+    seed: Annotated[int, Field(ge=0)] = 0
+
+    @model_validator(mode="after")
+    def _nothing_twice(self) -> "ExperimentConfig":
+        written = tuple(dataset.resolved() for dataset in self.datasets)
+        _raise_all(_repeated("datasets", "data set", written) + _repeated("metrics", "metric", self.metrics))
+        return self
+
+    def resolved(self) -> dict[str, Any]:
+        """Return plain values, nothing left out, that load again as an equal config.
+
+        Write them with `mlrank.yamlfile.dump_yaml`: the order of keys is the order of methods and axes.
+        """
+        return {
+            "name": self.name,
+            "datasets": [dataset.resolved() for dataset in self.datasets],
+            "split": self.split.resolved(),
+            "subset": self.subset.model_dump(exclude_none=True),
+            "scale": self.scale,
+            "methods": {name: method.resolved() for name, method in self.methods.items()},
+            "search": self.search.model_dump(),
+            "metrics": list(self.metrics),
+            "seed": self.seed,
+        }

@@ -1,0 +1,148 @@
+"""What the names in a config may be, and how a found value is shown in a message.
+
+The tables of names are imported on use: they pull in the solvers, which a command that only prints help must not.
+"""
+
+import dataclasses
+import re
+import sys
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+from mlrank.errors import unknown_name
+
+__all__ = [
+    "check_file_name",
+    "metric_names",
+    "one_of",
+    "scale_names",
+    "show",
+    "solver_class",
+    "split_kinds",
+    "threshold_class",
+]
+
+_FILE_NAME = re.compile(r"\w[\w +=,()@%&#~.-]*")
+
+
+def show(value: Any) -> str:
+    """Return a value as its YAML would look, on one line and not long.
+
+    >>> show(None), show(True), show("a\\nb"), show([1, 2])
+    ('null', 'true', "'a\\\\nb'", 'a list')
+    """
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _one_line(text: str) -> str:
+    return show(text)[1:-1] if len(text) > 60 or not text.isprintable() else text
+
+
+def check_file_name(what: str, name: str) -> str:
+    """Return `name` if it can name a file on every system, or raise a ValueError that says what may."""
+    if _FILE_NAME.fullmatch(name) and name[-1] not in " ." and len(name.encode()) <= 200:
+        return name
+    raise ValueError(
+        f"{what} names files, so it must begin with a letter or digit, hold only letters, digits, blanks and "
+        f"_+=,()@%&#~.-, not end in a blank or dot and take at most 200 bytes; found {show(name)}"
+    )
+
+
+def one_of(what: str, names: Callable[[], Iterable[str]]) -> Callable[[Any], Any]:
+    """Return a check that a value is one of `names`, whose ValueError suggests the nearest."""
+
+    def check(value: Any) -> Any:
+        known = list(names())
+        if not isinstance(value, str):
+            raise ValueError(f"the {what} must be one of {', '.join(sorted(known))}; found {show(value)}")
+        if value not in known:
+            raise ValueError(unknown_name(what, _one_line(value), known))
+        return value
+
+    return check
+
+
+def split_kinds() -> tuple[str, ...]:
+    """Return the kinds of split."""
+    from mlrank.splits import SPLIT_KINDS
+
+    return SPLIT_KINDS
+
+
+def scale_names() -> tuple[str, ...]:
+    """Return the names of the scalers."""
+    from mlrank.scaling import SCALERS
+
+    return tuple(SCALERS)
+
+
+def metric_names() -> tuple[str, ...]:
+    """Return the names of the metrics."""
+    from mlrank.metrics import METRICS
+
+    return tuple(METRICS)
+
+
+def threshold_class(name: str) -> type[Any]:
+    """Return the threshold strategy of that name, or raise ValueError."""
+    from mlrank.thresholds import THRESHOLDS
+
+    return THRESHOLDS[one_of("threshold", lambda: THRESHOLDS)(name)]
+
+
+def solver_class(name: str) -> type[Any]:
+    """Return the solver of a key of SOLVERS or of an import path "package.module:ClassName", or raise ValueError."""
+    from mlrank.solvers import SOLVERS
+
+    if ":" in name:
+        return _imported(name)
+    if name not in SOLVERS:
+        hint = "" if get_close_matches(name, SOLVERS, n=1, cutoff=0.5) else _IMPORT_HINT
+        raise ValueError(unknown_name("solver", _one_line(name), SOLVERS) + hint)
+    return SOLVERS[name]
+
+
+_IMPORT_HINT = " A solver of your own is named 'package.module:ClassName'."
+
+
+def _imported(path: str) -> type[Any]:
+    module_name, _, class_name = path.partition(":")
+    if not all(part.isidentifier() for part in (*module_name.split("."), class_name)):
+        raise ValueError(f"{show(path)} is not of the form 'package.module:ClassName'")
+    found = getattr(_module(module_name), class_name, None)
+    if found is None:
+        known = [name for name, value in vars(sys.modules[module_name]).items() if _is_solver(value)]
+        raise ValueError(unknown_name(f"class of module {module_name}", class_name, known or ["(no solver there)"]))
+    if not _is_solver(found):
+        raise ValueError(f"{show(path)} is not a solver: a solver is a frozen dataclass with a method fit(train)")
+    return found  # type: ignore[no-any-return]
+
+
+def _module(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and (name == error.name or name.startswith(error.name + ".")):
+            raise ValueError(f"no module named '{error.name}'; is its folder on PYTHONPATH?") from None
+        raise ValueError(f"module '{name}' cannot be imported: {_told(error)}") from None
+    except Exception as error:  # the user's module may fail in any way
+        raise ValueError(f"module '{name}' cannot be imported: {_told(error)}") from error
+
+
+def _told(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def _is_solver(value: Any) -> bool:
+    if not (isinstance(value, type) and dataclasses.is_dataclass(value) and callable(getattr(value, "fit", None))):
+        return False
+    return bool(value.__dataclass_params__.frozen)  # type: ignore[attr-defined]

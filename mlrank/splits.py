@@ -183,7 +183,8 @@ def _parts(Y: BoolArray, sizes: IntArray, seed: int, stratified: bool) -> IntArr
     if not stratified:
         part[order] = np.repeat(np.arange(sizes.size), sizes)
         return part
-    shuffled = Y[order]
+    # Having no label counts as one more label, so that such rows are spread as evenly as the others.
+    shuffled = np.column_stack([Y, ~Y.any(axis=1)])[order]
     drawn = np.asarray(IterativeStratification(shuffled, sizes / sizes.sum(), rng), dtype=np.int64)
     balance = _Balance(shuffled, drawn, sizes)
     balance.move_to_sizes()

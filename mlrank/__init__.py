@@ -2,7 +2,9 @@
 
 from typing import Any
 
-__all__ = ["SOLVERS", "Dataset", "TrainingSet", "load_dataset"]
+__all__ = ["SOLVERS", "Dataset", "TrainingSet", "__version__", "load_dataset"]
+
+__version__ = "0.1.0"
 
 _HOMES = {
     "Dataset": "mlrank.datasets",

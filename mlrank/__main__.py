@@ -1,0 +1,5 @@
+"""``python -m mlrank``."""
+
+from mlrank.cli import main
+
+main()

@@ -1,0 +1,36 @@
+"""Printing what a results folder holds."""
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mlrank.results import RunFolder
+
+__all__ = ["show_run"]
+
+
+def show_run(folder: "RunFolder", metrics: Sequence[str], as_json: bool) -> int:
+    """Print the tables of a run, or its records as JSON, and return the exit code: 2 if a fit failed."""
+    from rich.console import Console
+
+    from mlrank.results import dump_json
+    from mlrank.tables import build_tables, to_rich
+
+    records = folder.runs()
+    if as_json:
+        print(dump_json(records), end="")
+    else:
+        console = Console()
+        for table in build_tables(records, metrics):
+            console.print(to_rich(table))
+        console.print(f"written to {folder.path}: runs/, tables/*.md, *.tex, *.csv", highlight=False, soft_wrap=True)
+    return _tell_failures(records)
+
+
+def _tell_failures(records: list[dict[str, object]]) -> int:
+    failed = [record for record in records if record["status"] == "failed"]
+    for record in failed:
+        reason = str(record["error"]).strip().splitlines()[-1]
+        print(f"mlrank: {record['split']} / {record['method']} failed: {reason}", file=sys.stderr)
+    return 2 if failed else 0

@@ -1,0 +1,35 @@
+"""``mlrank train``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlrank.cli.options import Jobs, Json, Quiet, Results, worker_count
+
+__all__ = ["train"]
+
+
+def train(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="YAML file of the experiment.")],
+    results: Results = Path("results"),
+    jobs: Jobs = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Run the experiment of a YAML file and print its tables.
+
+    Fits that are already in the results folder are not made again, so an interrupted run goes on where it stopped.
+
+    Examples:
+
+    * `mlrank train configs/quickstart.yaml`
+    * `mlrank train my.yaml --results /data/results --jobs 1`
+    """
+    from mlrank.cli.progress import run_with_progress
+    from mlrank.cli.show import show_run
+    from mlrank.config import load_config
+
+    experiment = load_config(config)
+    folder = run_with_progress(experiment, results, worker_count(jobs), quiet)
+    raise typer.Exit(show_run(folder, experiment.metrics, as_json))

@@ -1,0 +1,68 @@
+"""Problems and slow references that the solver tests share."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+FIXTURES = Path(__file__).parent.parent / "fixtures"
+SCENARIOS = ("tiny", "edge", "largeC", "sparse", "medium", "wide", "degenerate", "hist")
+
+
+def load(scenario):
+    with np.load(FIXTURES / f"{scenario}.npz") as stored:
+        return {key: stored[key] for key in stored.files}
+
+
+def random_problem(n=40, m=6, k=5, seed=0):
+    """Return (X, Y) whose labels depend linearly on X with noise, with an empty and a full row."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, m))
+    X[rng.random((n, m)) < 0.3] = 0.0
+    Y = X @ rng.standard_normal((m, k)) + 0.5 * rng.standard_normal((n, k)) > 0.4
+    Y[0], Y[1] = False, True
+    return X, Y
+
+
+def pairs_of(Y) -> Iterator[tuple[int, int, int]]:
+    """Yield (row, irrelevant label, relevant label), irrelevant-major as the solver lays them out."""
+    for i, row in enumerate(Y):
+        for q in np.flatnonzero(~row):
+            for p in np.flatnonzero(row):
+                yield i, q, p
+
+
+def caps(Y, C):
+    """Return C / (|y_i| |z_i|) for each row, 0 where it has no pair."""
+    size = Y.sum(axis=1) * (~Y).sum(axis=1)
+    return np.array([C / s if s else 0.0 for s in size])
+
+
+def rank_primal(W, X, Y, C, M=None):
+    """Return the objective of eq. 9 (eq. 10 with M = I + lam X'LX) at W (k, m), from the definition."""
+    M = np.eye(X.shape[1]) if M is None else M
+    F = X @ W.T
+    loss = sum(caps(Y, C)[i] * max(0.0, 1 - (F[i, p] - F[i, q])) for i, q, p in pairs_of(Y))
+    return 0.5 * np.trace(W @ M @ W.T) + loss
+
+
+def rank_dual(alpha, X, Y, M=None):
+    """Return the dual objective of eq. 17 at alpha, and its W, from the definition."""
+    M = np.eye(X.shape[1]) if M is None else M
+    beta = np.zeros(Y.shape)
+    for value, (i, q, p) in zip(alpha, pairs_of(Y), strict=True):
+        beta[i, p] += value
+        beta[i, q] -= value
+    W = np.linalg.solve(M, X.T @ beta).T
+    return alpha.sum() - 0.5 * np.trace(W @ M @ W.T), W
+
+
+def clique_laplacian(Y, weights):
+    """Return the dense L = D - H W H' of eq. 5."""
+    H = Y.astype(float)
+    similarity = (H * weights) @ H.T
+    return np.diag(similarity.sum(axis=1)) - similarity
+
+
+def with_bias(X):
+    return np.hstack([X, np.ones((X.shape[0], 1))])

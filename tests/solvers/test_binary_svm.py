@@ -1,0 +1,102 @@
+"""Binary-SVM: the gap from the definitions, independence of labels, agreement with the libraries."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+from sklearn.svm import SVC
+
+from mlrank.solvers import SOLVERS, TrainingSet, binary_svm
+from tests.solvers.problems import random_problem
+
+BinarySVM = SOLVERS["binary_svm"]
+
+
+def primal(w, b, X, relevant, C, loss):
+    slack = np.maximum(0.0, 1 - np.where(relevant, 1, -1) * (X @ w + b))
+    if loss == "hinge":
+        return 0.5 * w @ w + C * slack.sum()
+    return 0.5 * (w @ w + b * b) + C * (slack**2).sum()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_objective_is_the_sum_over_labels(loss, sparse):
+    X, Y = random_problem()
+    model = BinarySVM(C=2.0, loss=loss, tol=1e-6).fit(TrainingSet(csr_array(X) if sparse else X, Y))
+    total = sum(primal(w, b, X, y, 2.0, loss) for w, b, y in zip(model.coef, model.intercept, Y.T, strict=True))
+    assert model.info.objective == pytest.approx(total, rel=1e-10)
+
+
+def test_squared_hinge_reaches_the_minimum_of_a_general_optimiser():
+    X, Y = random_problem()
+    model = BinarySVM(C=2.0, loss="squared_hinge", tol=1e-9).fit(TrainingSet(X, Y))
+    for w, b, y in zip(model.coef, model.intercept, Y.T, strict=True):
+        best = minimize(
+            lambda v, y=y: primal(v[:-1], v[-1], X, y, 2.0, "squared_hinge"), np.zeros(X.shape[1] + 1), tol=1e-10
+        )
+        assert primal(w, b, X, y, 2.0, "squared_hinge") <= best.fun * (1 + 1e-8)
+        assert np.append(w, b) == pytest.approx(best.x, abs=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_the_certificate_bounds_the_distance_to_the_optimum(loss):
+    X, Y = random_problem(n=120, m=10)
+    rough = BinarySVM(C=5.0, loss=loss, tol=0.5).fit(TrainingSet(X, Y)).info
+    exact = BinarySVM(C=5.0, loss=loss, tol=1e-6).fit(TrainingSet(X, Y)).info
+    assert exact.optimality <= 1e-6
+    # P - P* <= P - D, and D is at most P*: both sides of the certificate.
+    assert rough.objective - exact.objective <= rough.optimality * rough.objective + 1e-9
+    assert rough.objective * (1 - rough.optimality) <= exact.objective * (1 + 1e-12)
+
+
+def test_a_label_alone_has_the_same_machine():
+    X, Y = random_problem()
+    together = BinarySVM(C=2.0).fit(TrainingSet(X, Y))
+    alone = BinarySVM(C=2.0).fit(TrainingSet(X, Y[:, [3]]))
+    assert np.allclose(together.coef[3], alone.coef[0], atol=1e-12)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rbf_scores_are_libsvms(sparse):
+    X, Y = random_problem()
+    rows = csr_array(X) if sparse else X
+    model = BinarySVM(C=2.0, kernel="rbf", gamma=0.3, tol=1e-8).fit(TrainingSet(rows, Y))
+    new = np.random.default_rng(5).standard_normal((9, X.shape[1]))
+    for label in range(Y.shape[1]):
+        reference = SVC(C=2.0, kernel="rbf", gamma=0.3, tol=1e-8).fit(X, Y[:, label])
+        scores = model.decision_function(csr_array(new) if sparse else new)
+        assert scores[:, label] == pytest.approx(reference.decision_function(new), abs=1e-5)
+
+
+def test_beyond_the_kernel_matrix_limit_the_answer_is_the_same(monkeypatch):
+    X, Y = random_problem()
+    gram = BinarySVM(C=2.0, tol=1e-7).fit(TrainingSet(X, Y))
+    monkeypatch.setattr(binary_svm, "GRAM_ROWS", 10)
+    for rows in (X, csr_array(X)):
+        assert BinarySVM(C=2.0).prepare(TrainingSet(rows, Y)) is None
+        model = BinarySVM(C=2.0, tol=1e-7).fit(TrainingSet(rows, Y))
+        assert np.allclose(model.coef, gram.coef, atol=1e-3)
+        assert model.info.objective == pytest.approx(gram.info.objective, rel=2e-7)
+
+
+def test_constant_labels_have_constant_scores():
+    X, Y = random_problem()
+    Y[:, 0], Y[:, 1] = True, False
+    for loss in ("hinge", "squared_hinge"):
+        scores = BinarySVM(loss=loss).fit(TrainingSet(X, Y)).decision_function(X)
+        assert (scores[:, 0] == 1).all()
+        assert (scores[:, 1] == -1).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"loss": "log"}, "loss must be one of hinge, squared_hinge, found 'log'"),
+        ({"kernel": "sigmoid"}, "kernel must be one of linear, rbf, found 'sigmoid'"),
+        ({"kernel": "rbf", "loss": "squared_hinge"}, "loss 'squared_hinge' is linear only, found kernel 'rbf'"),
+    ],
+)
+def test_settings_that_do_not_exist_are_refused(settings, message):
+    with pytest.raises(ValueError, match=message):
+        BinarySVM(**settings)

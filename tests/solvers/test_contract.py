@@ -1,0 +1,135 @@
+"""What every solver must do, whatever it computes."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from mlrank.solvers import SOLVERS, Model, TrainingSet
+from tests.solvers.problems import random_problem
+
+KEYS = sorted(SOLVERS)
+
+
+@pytest.fixture(params=KEYS)
+def key(request):
+    return request.param
+
+
+def fit(key, X, Y, **settings):
+    return SOLVERS[key](**settings).fit(TrainingSet(X, Y))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_scores_are_finite_and_of_the_right_shape(key, sparse):
+    X, Y = random_problem()
+    model = fit(key, csr_array(X) if sparse else X, Y)
+    assert isinstance(model, Model)
+    scores = model.decision_function(X[:7])
+    assert scores.shape == (7, Y.shape[1])
+    assert scores.dtype == np.float64
+    assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_input_is_left_as_it_was(key, sparse):
+    X, Y = random_problem()
+    given = csr_array(X) if sparse else X.copy()
+    labels = Y.copy()
+    fit(key, given, labels)
+    assert np.array_equal(given.toarray() if sparse else given, X)
+    assert np.array_equal(labels, Y)
+
+
+def test_dense_and_sparse_rows_give_the_same_scores(key):
+    X, Y = random_problem()
+    dense = fit(key, X, Y, tol=1e-9)
+    sparse = fit(key, csr_array(X), Y, tol=1e-9)
+    assert np.allclose(dense.decision_function(X), sparse.decision_function(csr_array(X)), atol=1e-5)
+
+
+def test_equal_fits_give_equal_bytes(key):
+    X, Y = random_problem()
+    first, second = fit(key, X, Y).decision_function(X), fit(key, X, Y).decision_function(X)
+    assert first.tobytes() == second.tobytes()
+
+
+def test_settings_models_and_training_sets_pickle(key):
+    X, Y = random_problem()
+    solver, train = pickle.loads(pickle.dumps((SOLVERS[key](), TrainingSet(X, Y))))
+    model = pickle.loads(pickle.dumps(solver.fit(train)))
+    assert model.decision_function(X).tobytes() == fit(key, X, Y).decision_function(X).tobytes()
+
+
+def test_labels_in_another_order_give_scores_in_that_order(key):
+    X, Y = random_problem()
+    order = np.random.default_rng(1).permutation(Y.shape[1])
+    plain = fit(key, X, Y, tol=1e-9).decision_function(X)
+    assert np.allclose(fit(key, X, Y[:, order], tol=1e-9).decision_function(X), plain[:, order], atol=1e-4)
+
+
+def test_rows_in_another_order_give_the_same_model(key):
+    X, Y = random_problem()
+    order = np.random.default_rng(2).permutation(len(X))
+    plain = fit(key, X, Y, tol=1e-9).decision_function(X)
+    assert np.allclose(fit(key, X[order], Y[order], tol=1e-9).decision_function(X), plain, atol=1e-4)
+
+
+def test_labels_that_all_or_no_rows_carry_and_constant_features(key):
+    X, Y = random_problem()
+    X[:, 2], X[:, 3] = 0.0, 7.0
+    Y[:, 0], Y[:, 1] = True, False
+    model = fit(key, X, Y)
+    scores = model.decision_function(X)
+    assert model.info.converged
+    assert np.isfinite(scores).all()
+    assert scores[:, 0].min() > scores[:, 1].max()
+
+
+def test_duplicate_rows_with_opposite_labels(key):
+    X, Y = random_problem()
+    doubled = fit(key, np.vstack([X, X]), np.vstack([Y, ~Y]))
+    assert doubled.info.converged
+    assert np.isfinite(doubled.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-6])
+def test_converged_means_that_the_certificate_is_below_the_tolerance(key, tol):
+    X, Y = random_problem()
+    info = fit(key, X, Y, tol=tol).info
+    assert info.converged
+    assert -1e-12 <= info.optimality <= tol
+    assert info.n_iter > 0
+    assert np.isfinite(info.objective)
+
+
+def test_giving_up_is_reported(key):
+    X, Y = random_problem(n=200, m=20, k=8)
+    info = fit(key, X, Y, C=1e3, max_iter=1, tol=1e-6).info
+    assert not info.converged
+    assert info.optimality > 1e-6
+
+
+def test_a_shared_preparation_gives_the_same_model(key):
+    X, Y = random_problem()
+    train = TrainingSet(X, Y)
+    prepared = SOLVERS[key](C=1.0).prepare(train)
+    for C in (0.5, 4.0):
+        shared = SOLVERS[key](C=C).fit(train, prepared).decision_function(X)
+        assert shared.tobytes() == SOLVERS[key](C=C).fit(train).decision_function(X).tobytes()
+
+
+def test_a_stored_model_is_told_by_arrays_and_json_values(key):
+    X, Y = random_problem()
+    model = fit(key, X, Y)
+    arrays, meta = model.arrays(), model.meta()
+    assert meta["model"] in {"linear", "kernel"}
+    assert np.allclose(X @ arrays["coef"].T + arrays["intercept"], model.decision_function(X), atol=1e-12)
+
+
+@pytest.mark.parametrize("setting", ["C", "tol", "max_iter"])
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "1", None, True])
+def test_settings_out_of_range_are_refused(key, setting, value):
+    with pytest.raises(ValueError, match=f"{setting} must be a number above 0"):
+        SOLVERS[key](**{setting: value})

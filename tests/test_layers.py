@@ -1,0 +1,165 @@
+"""The architecture as a test: imports point down only, only cli/ prints, modules stay short."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "mlrank"
+
+# From the bottom up. A module or package may import from rows below its own, and a package from itself.
+# A new module fails these tests until it is given a row here.
+ROWS = (
+    ("errors", "scalars"),
+    ("arrays", "resources", "yamlfile"),
+    ("kernels", "graphs", "hypergraph", "linalg"),
+    ("splits", "scaling", "solvers", "thresholds", "metrics"),
+    ("datasets",),
+    ("config", "search", "results"),
+    ("tables", "plots", "report", "stats"),
+    ("reproduce",),
+    ("experiment",),
+    ("cli",),
+    ("__main__",),
+)
+ROW = {name: i for i, row in enumerate(ROWS) for name in row}
+MAX_LINES = 300
+# Objects of rich that write to the terminal; its tables and texts are values and may be built anywhere.
+WRITERS = {"Console", "Progress", "Live", "Status", "print", "print_json", "inspect", "get_console"}
+STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
+
+
+def sources() -> list[Path]:
+    return sorted(path for path in PACKAGE.rglob("*.py") if "share" not in path.parts)
+
+
+def layer_of(path: Path) -> str | None:
+    """Return the layer a file belongs to; None for the package's own __init__, which must import nothing."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return None if parts == ("__init__",) else parts[0]
+
+
+def modules(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """Yield (line, dotted name) of all that is imported, anywhere in the file, relative or by import_module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            if base == "mlrank":
+                yield from ((node.lineno, f"mlrank.{alias.name}") for alias in node.names)
+            else:
+                yield node.lineno, base
+        elif isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
+            if called in ("import_module", "__import__"):
+                yield node.lineno, str(node.args[0].value)
+
+
+def wrong_imports(tree: ast.AST, layer: str | None, package: tuple[str, ...]) -> list[str]:
+    found = []
+    for line, name in modules(tree, package):
+        parts = name.split(".")
+        if parts[0] != "mlrank" or name == "mlrank.__version__":
+            continue
+        target = parts[1] if len(parts) > 1 else "mlrank"
+        if target not in ROW:
+            found.append(f"{line}: {layer} imports {name}, which has no row")
+        elif layer is None or (target != layer and ROW[target] >= ROW[layer]):
+            found.append(f"{line}: {layer} imports {target}, which is not below it")
+    return found
+
+
+def prints(tree: ast.AST) -> list[str]:
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in ("print", "pprint"):
+            found.append(f"{node.lineno}: {node.id}")
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "sys" and node.attr in STREAMS:
+            found.append(f"{node.lineno}: sys.{node.attr}")
+        if isinstance(node, ast.ImportFrom) and node.module:
+            banned = {"sys": STREAMS, "rich": WRITERS}.get(node.module.split(".")[0], set())
+            found += [f"{node.lineno}: {alias.name}" for alias in node.names if alias.name in banned]
+        if isinstance(node, ast.Import):
+            found += [f"{node.lineno}: {a.name}" for a in node.names if a.name.split(".")[0] == "rich"]
+    found += [f"{line}: {name}" for line, name in modules(tree, ()) if name.split(".")[0] in ("typer", "click")]
+    return found
+
+
+@pytest.fixture(params=sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def source(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+def test_module_has_a_row(source):
+    layer = layer_of(source)
+    assert layer is None or layer in ROW, f"'{layer}' is new: give it a row in tests/test_layers.py"
+
+
+def test_imports_point_down(source):
+    package = ("mlrank", *source.relative_to(PACKAGE).parent.parts)
+    assert wrong_imports(ast.parse(source.read_text("utf-8")), layer_of(source), package) == []
+
+
+def test_only_cli_prints(source):
+    if layer_of(source) != "cli":
+        assert prints(ast.parse(source.read_text("utf-8"))) == []
+
+
+def test_module_is_short(source):
+    assert len(source.read_text("utf-8").splitlines()) <= MAX_LINES
+
+
+def test_every_name_has_one_row():
+    assert len(ROW) == sum(len(row) for row in ROWS)
+
+
+@pytest.mark.parametrize(
+    ("layer", "code", "wrong"),
+    [
+        ("splits", "from mlrank.errors import UserError", False),
+        ("splits", "import mlrank.arrays as arrays", False),
+        ("splits", "from mlrank import errors", False),
+        ("splits", "from mlrank import __version__", False),
+        ("solvers", "from mlrank.solvers.base import TrainingSet", False),
+        ("solvers", "from .base import TrainingSet", False),
+        ("solvers", "from ..arrays import as_dense", False),
+        ("solvers", "import numpy", False),
+        ("splits", "from mlrank.scaling import SCALERS", True),
+        ("splits", "from mlrank import datasets", True),
+        ("splits", "from mlrank import load_dataset", True),
+        ("splits", "import mlrank", True),
+        ("solvers", "from ..datasets import Dataset", True),
+        ("solvers", "from .. import datasets", True),
+        ("metrics", "def f():\n    from mlrank.config import load_config", True),
+        ("metrics", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import mlrank.config", True),
+        ("metrics", "from importlib import import_module\nimport_module('mlrank.cli')", True),
+        ("results", "from mlrank.config.grid import MethodConfig", True),
+        ("results", "import mlrank.novelty", True),
+        (None, "import mlrank.errors", True),
+    ],
+)
+def test_planted_imports(layer, code, wrong):
+    found = wrong_imports(ast.parse(code), layer, ("mlrank", str(layer)))
+    assert len(found) == wrong, found
+
+
+@pytest.mark.parametrize(
+    ("code", "wrong"),
+    [
+        ("x = 'print'", False),
+        ("def f():\n    print(1)", True),
+        ("show = print", True),
+        ("import subprocess\nsubprocess.run([]).stdout", False),
+        ("from rich.console import Group", False),
+        ("import sys\nsys.stderr.write('x')", True),
+        ("from sys import stdout", True),
+        ("import rich.progress", True),
+        ("def f():\n    from rich.console import Console", True),
+        ("import typer", True),
+    ],
+)
+def test_planted_prints(code, wrong):
+    assert bool(prints(ast.parse(code))) == wrong

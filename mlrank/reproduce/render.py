@@ -1,0 +1,104 @@
+"""Comparisons as Markdown, LaTeX, CSV and for the terminal."""
+
+import csv
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from mlrank.errors import unknown_name
+from mlrank.reproduce.compare import ComparedCell, Comparison
+from mlrank.tables import FORMATS
+from mlrank.tables.markup import latex, latex_table, markdown, markdown_table
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+__all__ = ["comparison_to_rich", "render_comparison"]
+
+DECIMALS = 4
+
+
+def render_comparison(comparison: Comparison, fmt: str) -> str:
+    """Return a comparison as text that ends in a newline.
+
+    Parameters
+    ----------
+    fmt : "md", "latex" (needs the package booktabs alone) or "csv" (one line per number, full precision, no claims)
+
+    Raises
+    ------
+    ValueError
+        For another format.
+    """
+    if fmt not in FORMATS:
+        raise ValueError(unknown_name("format of a comparison", fmt, FORMATS))
+    if fmt == "csv":
+        return _csv(comparison)
+    if fmt == "latex":
+        header, *rows = _grid(comparison, latex)
+        below = [latex(line) for line in _below(comparison)]
+        return latex_table(latex(comparison.title), header, rows, _sides(header), below)
+    header, *rows = _grid(comparison, markdown)
+    below = [f"- {markdown(line)}" for line in _below(comparison)]
+    lines = [f"**{markdown(comparison.title)}**", "", *markdown_table(header, rows, _sides(header)), "", *below]
+    return "\n".join(lines) + "\n"
+
+
+def comparison_to_rich(comparison: Comparison) -> "Group":
+    """Return a comparison for the terminal, to be printed by a rich console; claims come right below the table."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    header, *rows = _grid(comparison, str)
+    shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
+    for place, name in enumerate(header):
+        shown.add_column(Text(name), justify="right" if place else "left", overflow="fold", no_wrap=not place)
+    for row in rows:
+        shown.add_row(*(Text(cell) for cell in row))
+    claims = []
+    for claim in comparison.claims:
+        claims.append(Text(claim.line, style="bold"))
+        claims += [Text(f"  {detail}") for detail in claim.details]
+    notes = [Text(f"- {note}", style="dim") for note in comparison.notes]
+    return Group(Text(comparison.title, style="bold"), Text(), shown, Text(), *claims, *notes)
+
+
+def _below(comparison: Comparison) -> list[str]:
+    claims = [line for claim in comparison.claims for line in (claim.line, *claim.details)]
+    return [*claims, *comparison.notes]
+
+
+def _sides(header: list[str]) -> str:
+    return "l" + "r" * (len(header) - 1)
+
+
+def _grid(comparison: Comparison, escape: Callable[[str], str]) -> list[list[str]]:
+    """Return the header and one row per method: per metric the paper's number, ours, the difference."""
+    metrics = list(dict.fromkeys(cell.metric for cell in comparison.cells))
+    methods = list(dict.fromkeys(cell.method for cell in comparison.cells))
+    cells = {(cell.method, cell.metric): cell for cell in comparison.cells}
+    header = ["method", *(f"{metric} {part}" for metric in metrics for part in ("paper", "ours", "difference"))]
+    body = [
+        [method, *(text for metric in metrics for text in _texts(cells.get((method, metric))))] for method in methods
+    ]
+    return [[escape(text) for text in row] for row in (header, *body)]
+
+
+def _texts(cell: ComparedCell | None) -> tuple[str, str, str]:
+    if cell is None:
+        return "-", "-", "-"
+    ours = "-" if cell.ours is None else f"{cell.ours:.{DECIMALS}f}"
+    difference = "-" if cell.difference is None else f"{cell.difference:+.{DECIMALS}f}"
+    return f"{cell.paper:.{DECIMALS}f}", ours, difference
+
+
+def _csv(comparison: Comparison) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["recipe", "dataset", "grade", "method", "metric", "paper", "ours", "difference"])
+    for cell in comparison.cells:
+        names = (comparison.recipe, comparison.dataset, comparison.grade, cell.method, cell.metric)
+        writer.writerow([*names, cell.paper, cell.ours, cell.difference])
+    return buffer.getvalue()

@@ -1,0 +1,56 @@
+import pytest
+
+RECIPE = """\
+name: tiny
+title: A tiny table
+paper: Somebody, 2000
+table: Table 9
+protocol: [nothing was left open]
+data:
+  - {dataset: user, grade: same-source, note: your files, how_to: use --data}
+  - {dataset: real, grade: exact, note: the files of the paper, how_to: fetch real, subset: {rows: 10}}
+  - {dataset: fake, grade: stand-in, note: made up, how_to: it is generated}
+experiment:
+  split: {kind: holdout, train: 6, test: 4}
+  subset: {rows: 20, top_labels: 3}
+  methods:
+    A: {solver: binary_svm}
+    B: {solver: rank_svm, threshold: svr_midpoint}
+grids:
+  coarse: {A: {C: [1, 8]}, B: {C: 8}}
+  paper: {B: {C: "2^0..2^3"}}
+expected:
+  A: {f1_macro: 0.5, ranking_loss: 0.2}
+  B: {f1_macro: 0.625}
+claims:
+  - {text: "B > A", metrics: [f1_macro, ranking_loss], order: [B, A]}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "tiny.yaml").write_text(RECIPE)
+    return tmp_path
+
+
+@pytest.fixture
+def recipe(folder):
+    from mlrank.reproduce import load_recipe
+
+    return load_recipe("tiny", folder)
+
+
+@pytest.fixture
+def make():
+    """Make a run record with what a comparison reads."""
+
+    def record(method, split="r0", dataset="real", stand_in=False, status="done", **metrics):
+        return {
+            "dataset": {"name": dataset, "stand_in": stand_in},
+            "split": split,
+            "method": method,
+            "status": status,
+            "metrics": {name: {"value": value} for name, value in metrics.items()},
+        }
+
+    return record

@@ -1,0 +1,175 @@
+import csv
+import io
+import re
+
+import pytest
+
+from mlrank.reproduce import compare, comparison_to_rich, render_comparison
+
+
+def judged(recipe, records, place=1):
+    comparison = compare(recipe, recipe.data[place], records)
+    (claim,) = comparison.claims
+    return comparison, claim
+
+
+def test_ours_is_the_mean_beside_the_papers_number_and_the_difference(recipe, make):
+    records = [
+        make("A", "r0", f1_macro=0.5, ranking_loss=0.25),
+        make("A", "r1", f1_macro=0.75, ranking_loss=0.25),
+        make("B", "r0", f1_macro=0.5, ranking_loss=0.125),
+        make("B", "r1", f1_macro=0.5, ranking_loss=0.125),
+        make("A", "r2", dataset="fake", f1_macro=1.0),
+    ]
+    comparison, claim = judged(recipe, records)
+    found = {(cell.method, cell.metric): (cell.paper, cell.ours, cell.difference) for cell in comparison.cells}
+    assert found == {
+        ("A", "f1_macro"): (0.5, 0.625, 0.125),
+        ("A", "ranking_loss"): (0.2, 0.25, pytest.approx(0.05)),
+        ("B", "f1_macro"): (0.625, 0.5, -0.125),
+    }
+    assert comparison.notes[1] == "2 splits: a claim is judged by the order of the means, without a test"
+    # B is worse in f1_macro and better (lower) in ranking_loss: one metric is enough to fail
+    assert claim.verdict == "failed"
+    assert claim.details == (
+        "f1_macro, best first: A 0.6250, B 0.5000",
+        "ranking_loss, best first: B 0.1250, A 0.2500",
+    )
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "verdict"),
+    [
+        ((0.5, 0.2), (0.6, 0.1), "held"),
+        ((0.5, 0.1), (0.6, 0.2), "failed"),
+        ((0.6, 0.2), (0.5, 0.1), "failed"),
+        ((0.5, 0.2), (0.5, 0.1), "undecided"),
+        ((0.3, 0.2), (0.1 + 0.2, 0.1), "undecided"),
+        ((0.5, 0.2), (None, 0.1), "undecided"),
+        ((0.5, 0.1), (None, 0.2), "failed"),
+    ],
+)
+def test_a_claim_holds_in_every_metric_or_fails_in_one_or_is_undecided(recipe, make, a, b, verdict):
+    records = [make("A", f1_macro=a[0], ranking_loss=a[1]), make("B", f1_macro=b[0], ranking_loss=b[1])]
+    comparison, claim = judged(recipe, records)
+    assert (claim.verdict, claim.ordering) == (verdict, verdict)
+    assert claim.line == f"claim 'B > A': {verdict} (same data and split)"
+    assert comparison.notes[1] == "one split: no test is possible, a claim is judged by the order of the values alone"
+
+
+def test_a_wrong_pair_fails_a_claim_although_the_method_between_is_missing(recipe, make):
+    claim = recipe.claims[0].model_copy(update={"order": ("B", "C", "A"), "metrics": ("f1_macro",)})
+    longer = recipe.model_copy(update={"claims": (claim,)})
+    assert judged(longer, [make("A", f1_macro=0.6), make("B", f1_macro=0.5)])[1].verdict == "failed"
+    _, missing = judged(longer, [make("A", f1_macro=0.4), make("B", f1_macro=0.5)])
+    assert missing.verdict == "undecided"
+    assert missing.details == ("f1_macro, best first: B 0.5000, A 0.4000, C missing",)
+
+
+@pytest.mark.parametrize("broken", [{"status": "failed"}, {"f1_macro": None}, None])
+def test_a_number_that_is_missing_on_one_split_is_not_compared(recipe, make, broken):
+    whole = {"f1_macro": 0.5, "ranking_loss": 0.1}
+    records = [make("A", split, **whole) for split in ("r0", "r1")] + [make("B", "r0", **whole)]
+    if broken is not None:
+        records.append(make("B", "r1", **{**whole, **broken}))
+    comparison, claim = judged(recipe, records)
+    (cell,) = [cell for cell in comparison.cells if cell.method == "B"]
+    assert (cell.ours, cell.difference) == (None, None)
+    assert "no number on every split: B" in comparison.notes
+    assert claim.verdict == "undecided"
+
+
+def test_without_any_record_everything_is_missing(recipe):
+    comparison, claim = judged(recipe, [])
+    assert [cell.ours for cell in comparison.cells] == [None] * 3
+    assert claim.verdict == "undecided"
+
+
+HELD = {"A": {"f1_macro": 0.5, "ranking_loss": 0.2}, "B": {"f1_macro": 0.625, "ranking_loss": 0.1}}
+
+
+@pytest.mark.parametrize(("place", "dataset", "stand_in"), [(2, "fake", True), (2, "fake", False), (1, "real", True)])
+def test_nothing_is_compared_on_stand_in_data_however_they_got_in(recipe, make, place, dataset, stand_in):
+    records = [make(method, dataset=dataset, stand_in=stand_in, **values) for method, values in HELD.items()]
+    comparison, claim = judged(recipe, records, place)
+    assert comparison.grade == "stand-in"
+    assert (claim.verdict, claim.ordering) == ("not comparable", "held")
+    assert [cell.difference for cell in comparison.cells] == [None] * 3
+    for fmt in ("md", "latex", "csv"):
+        text = render_comparison(comparison, fmt)
+        assert not re.search(r"held|reproduc|match|agree|\+0\.0000", text)
+    for fmt in ("md", "latex"):
+        text = render_comparison(comparison, fmt)
+        assert "claim 'B" in text
+        assert "on stand-in data, says nothing about the paper" in text
+        assert "(stand-in data)" in text
+
+
+@pytest.mark.parametrize(
+    ("grade", "words"),
+    [("exact", "same data and split"), ("same-source", "same source, new sample"), ("related", "related collection")],
+)
+def test_every_grade_is_in_the_title_and_in_the_verdict(recipe, make, grade, words):
+    option = recipe.data[1].model_copy(update={"grade": grade})
+    comparison = compare(recipe, option, [make(method, **values) for method, values in HELD.items()])
+    assert comparison.title == f"Table 9 of Somebody, 2000 beside ours on real ({words})"
+    assert comparison.claims[0].line == f"claim 'B > A': held ({words})"
+
+
+def test_files_of_the_user_are_whatever_is_not_in_the_catalogue(recipe, make):
+    records = [make(method, dataset="mine", **values) for method, values in HELD.items()]
+    comparison, claim = judged(recipe, [*records, make("A", dataset="real", f1_macro=0.9, ranking_loss=0.0)], 0)
+    assert comparison.dataset == "mine"
+    assert claim.verdict == "held"
+    with pytest.raises(ValueError, match="several data sets: mine, other"):
+        compare(recipe, recipe.data[0], [*records, make("A", dataset="other")])
+
+
+@pytest.fixture
+def comparison(recipe, make):
+    return compare(recipe, recipe.data[1], [make("A", f1_macro=0.5, ranking_loss=0.25), make("B", f1_macro=0.6)])
+
+
+def test_markdown_shows_paper_ours_and_difference(comparison):
+    lines = render_comparison(comparison, "md").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:6]]
+    columns = ["paper", "ours", "difference"]
+    assert rows[0] == ["method", *(f"f1_macro {name}" for name in columns), *(f"ranking_loss {n}" for n in columns)]
+    assert rows[2] == ["A", "0.5000", "0.5000", "+0.0000", "0.2000", "0.2500", "+0.0500"]
+    assert rows[3] == ["B", "0.6250", "0.6000", "-0.0250", "-", "-", "-"]
+    assert r"- claim 'B \> A': undecided (same data and split)" in lines
+    assert "- protocol: nothing was left open" in lines
+
+
+def test_latex_is_escaped(comparison):
+    text = render_comparison(comparison, "latex")
+    assert r"A & 0.5000 & 0.5000 & +0.0000 & 0.2000 & 0.2500 & +0.0500 \\" in text
+    assert r"f1\_macro paper" in text
+    assert r"claim 'B \textgreater{} A'" in text
+
+
+def test_csv_has_full_precision_and_one_line_per_number(comparison):
+    rows = list(csv.DictReader(io.StringIO(render_comparison(comparison, "csv"))))
+    assert [(row["method"], row["metric"]) for row in rows] == [
+        ("A", "f1_macro"),
+        ("A", "ranking_loss"),
+        ("B", "f1_macro"),
+    ]
+    assert float(rows[2]["difference"]) == 0.6 - 0.625
+    assert {row["grade"] for row in rows} == {"exact"}
+
+
+def test_an_unknown_format_is_refused(comparison):
+    with pytest.raises(ValueError, match="unknown format of a comparison 'html'"):
+        render_comparison(comparison, "html")
+
+
+def test_the_terminal_shows_the_verdict_and_the_order(comparison):
+    from rich.console import Console
+
+    buffer = io.StringIO()
+    Console(file=buffer, width=120).print(comparison_to_rich(comparison))
+    lines = buffer.getvalue().splitlines()
+    assert "claim 'B > A': undecided (same data and split)" in lines
+    assert "  f1_macro, best first: B 0.6000, A 0.5000" in lines
+    assert "  ranking_loss, best first: A 0.2500, B missing" in lines

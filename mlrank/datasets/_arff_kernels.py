@@ -1,0 +1,258 @@
+"""Compiled loops over the data lines of ARFF files.
+
+`plan` says for each attribute what its cells hold (`kind`), and whether they go to Y or X and to which column
+(`to_y`, `target`); values and class paths lie sorted in `pool` with `bounds`, those of attribute j at
+first[j]..first[j + 1] - 1, and `column` gives the column of each. Numbers whose rounding needs more than one exact
+operation are listed in `slow` as (start, stop, place in the values), to be read again by the caller.
+"""
+
+from typing import Any, NamedTuple
+
+from numba import njit
+
+from mlrank.datasets import _codes as codes
+from mlrank.datasets._codes import BINARY, CLASSES, NOMINAL
+from mlrank.datasets._scan import (
+    AT_SIGN,
+    BLANK,
+    CLOSE,
+    COMMA,
+    DOUBLE,
+    EXACT,
+    NEWLINE,
+    NO_NUMBER,
+    OPEN,
+    PERCENT,
+    QUESTION,
+    SINGLE,
+    TAB,
+    ends_cell,
+    find_word,
+    integer,
+    line_end,
+    number,
+    skip_blanks,
+    word_at,
+)
+
+NO_CLOSING = 256
+
+
+class Plan(NamedTuple):
+    """What to do with the cells of each attribute."""
+
+    kind: Any
+    to_y: Any
+    target: Any
+    first: Any
+    pool: Any
+    bounds: Any
+    column: Any
+    omitted: Any
+
+
+__all__ = ["Plan", "dense_rows", "sparse_rows"]
+
+
+@njit(cache=True)
+def dense_rows(text: Any, X: Any, Y: Any, row: int, plan: Any, word: Any, slow: Any) -> tuple[int, int, int, int, int]:
+    """Read comma-separated rows into X and Y from `row` on; return (code, offset, attribute, next row, n_slow)."""
+    # Arrays taken out of the tuple once: handing it to a function for every cell costs more than reading the cell.
+    kind, to_y, target, column = plan.kind, plan.to_y, plan.target, plan.column
+    at, n_slow, n_attributes = 0, 0, kind.shape[0]
+    while at < text.shape[0]:
+        at = skip_blanks(text, at)
+        if text[at] == NEWLINE or text[at] == PERCENT:
+            at = line_end(text, at) + 1
+            continue
+        if text[at] == OPEN:
+            return codes.NOT_DENSE, at, 0, row, n_slow
+        for j in range(n_attributes):
+            if j > 0:
+                code, at = _next_cell(text, at)
+                if code != codes.DONE:
+                    return code, at, j, row, n_slow
+            if kind[j] <= BINARY:
+                code, stop, value, how = _numeric_cell(text, at, NO_CLOSING, kind[j] == BINARY)
+                if code != codes.DONE:
+                    return code, at, j, row, n_slow
+                if how != EXACT:
+                    slow[n_slow, 0], slow[n_slow, 1], slow[n_slow, 2] = at, stop, row * X.shape[1] + target[j]
+                    n_slow += 1
+                if to_y[j]:
+                    Y[row, target[j]] = value != 0.0
+                else:
+                    X[row, target[j]] = value
+            else:
+                code, stop, found = _word_cell(text, at, NO_CLOSING, j, plan, Y[row], word)
+                if code != codes.DONE:
+                    return code, at, j, row, n_slow
+                if kind[j] == NOMINAL:
+                    X[row, column[found]] = 1.0
+            at = stop
+        at = skip_blanks(text, at)
+        if text[at] != NEWLINE and text[at] != PERCENT:
+            return codes.TOO_MANY if text[at] == COMMA else codes.AFTER_CELL, at, n_attributes - 1, row, n_slow
+        row += 1
+        at = line_end(text, at) + 1
+    return codes.DONE, at, 0, row, n_slow
+
+
+@njit(cache=True)
+def sparse_rows(
+    text: Any, rows: Any, Y: Any, state: Any, plan: Any, seen: Any, word: Any, slow: Any
+) -> tuple[int, int, int, int]:
+    """Read rows {i v, ...} into rows = (data, indices, indptr) and Y; return (code, offset, attribute, n_slow).
+
+    state = [next row, next entry]; `seen` holds for each attribute the row in which it was last met, plus 1.
+    """
+    data, indices, indptr = rows
+    kind, to_y, target, column = plan.kind, plan.to_y, plan.target, plan.column
+    at, n_slow, row, entry = 0, 0, state[0], state[1]
+    while at < text.shape[0]:
+        at = skip_blanks(text, at)
+        if text[at] == NEWLINE or text[at] == PERCENT:
+            at = line_end(text, at) + 1
+            continue
+        if text[at] != OPEN:
+            return codes.NOT_SPARSE, at, 0, n_slow
+        opened = at
+        at = skip_blanks(text, at + 1)
+        while text[at] != CLOSE:
+            code, at, j, start = _index(text, at, seen, row)
+            if code != codes.DONE:
+                return code, at, j, n_slow
+            if kind[j] <= BINARY:
+                code, stop, value, how = _numeric_cell(text, start, CLOSE, kind[j] == BINARY)
+                if code != codes.DONE:
+                    return code, start, j, n_slow
+                if to_y[j]:
+                    Y[row, target[j]] = value != 0.0
+                elif value != 0.0 or how != EXACT:
+                    if how != EXACT:
+                        slow[n_slow, 0], slow[n_slow, 1], slow[n_slow, 2] = start, stop, entry
+                        n_slow += 1
+                    data[entry], indices[entry] = value, target[j]
+                    entry += 1
+            else:
+                code, stop, found = _word_cell(text, start, CLOSE, j, plan, Y[row], word)
+                if code != codes.DONE:
+                    return code, start, j, n_slow
+                if kind[j] == NOMINAL:
+                    data[entry], indices[entry] = 1.0, column[found]
+                    entry += 1
+            code, at = _next_pair(text, stop)
+            if code != codes.DONE:
+                return code, at, j, n_slow
+        at = skip_blanks(text, at + 1)
+        if text[at] != NEWLINE and text[at] != PERCENT:
+            return codes.AFTER_ROW, at, 0, n_slow
+        # What a row leaves out has the first declared value; listed are the attributes for which that is not 0.
+        for place in range(plan.omitted.shape[0]):
+            j = plan.omitted[place]
+            if seen[j] == row + 1:
+                continue
+            if kind[j] == CLASSES:
+                return codes.NO_CLASS, opened, j, n_slow
+            if to_y[j]:
+                Y[row, target[j]] = True
+            else:
+                data[entry], indices[entry] = 1.0, target[j]
+                entry += 1
+        row += 1
+        indptr[row] = entry
+        state[0], state[1] = row, entry
+        at = line_end(text, at) + 1
+    return codes.DONE, at, 0, n_slow
+
+
+@njit(cache=True)
+def _next_cell(text: Any, at: int) -> tuple[int, int]:
+    """Pass one separator: a comma with blanks around it, or tabs alone; return (code, start of the next cell)."""
+    start, tabs = at, False
+    while text[at] == BLANK or text[at] == TAB:
+        tabs = tabs or text[at] == TAB
+        at += 1
+    if text[at] == COMMA:
+        at += 1
+        while text[at] == BLANK or text[at] == TAB:
+            at += 1
+        return codes.DONE, at
+    after = skip_blanks(text, at)
+    if text[after] == NEWLINE or text[after] == PERCENT:
+        return codes.TOO_FEW, start
+    return (codes.DONE, at) if tabs else (codes.AFTER_CELL, at)
+
+
+@njit(cache=True)
+def _index(text: Any, at: int, seen: Any, row: int) -> tuple[int, int, int, int]:
+    """Read an attribute's number; return (code, position, attribute, start of its value)."""
+    j, stop = integer(text, at)
+    if text[at] == NEWLINE:
+        return codes.UNCLOSED_ROW, at, 0, at
+    if j < 0 or (text[stop] != BLANK and text[stop] != TAB):
+        return codes.NOT_AN_INDEX, at, 0, at
+    if j >= seen.shape[0]:
+        return codes.INDEX_TOO_LARGE, at, 0, at
+    if seen[j] == row + 1:
+        return codes.REPEATED_INDEX, at, j, at
+    seen[j] = row + 1
+    return codes.DONE, at, j, skip_blanks(text, stop)
+
+
+@njit(cache=True)
+def _next_pair(text: Any, at: int) -> tuple[int, int]:
+    """Pass the comma behind a pair, or stop at the closing brace; return (code, position)."""
+    at = skip_blanks(text, at)
+    if text[at] == COMMA:
+        at = skip_blanks(text, at + 1)
+        return (codes.NOT_AN_INDEX if text[at] == CLOSE else codes.DONE), at
+    if text[at] == CLOSE:
+        return codes.DONE, at
+    return (codes.UNCLOSED_ROW if text[at] == NEWLINE else codes.AFTER_CELL), at
+
+
+@njit(cache=True)
+def _numeric_cell(text: Any, at: int, closing: int, binary: bool) -> tuple[int, int, float, int]:
+    """Read a number, or a 0 or 1 that may be quoted; return (code, stop, value, how exact)."""
+    value, stop, how = number(text, at)
+    if how == NO_NUMBER and binary and (text[at] == SINGLE or text[at] == DOUBLE):
+        value, stop, how = number(text, at + 1)
+        if text[stop] != text[at]:
+            return codes.NOT_BINARY, at, 0.0, EXACT
+        stop += 1
+    ends = text[stop] == BLANK or text[stop] == PERCENT or ends_cell(text[stop], closing)
+    if ends and how != NO_NUMBER and not (binary and (how != EXACT or (value != 0.0 and value != 1.0))):
+        return codes.DONE, stop, value, how
+    if _is_missing(text, at, closing):
+        return codes.MISSING, at, 0.0, EXACT
+    return (codes.NOT_BINARY if binary else codes.NOT_A_NUMBER), at, 0.0, EXACT
+
+
+@njit(cache=True)
+def _is_missing(text: Any, at: int, closing: int) -> bool:
+    return text[at] == QUESTION and (text[at + 1] == BLANK or ends_cell(text[at + 1], closing))
+
+
+@njit(cache=True)
+def _word_cell(text: Any, at: int, closing: int, j: int, plan: Any, marks: Any, word: Any) -> tuple[int, int, int]:
+    """Read a nominal value, or classes into the row `marks` of Y; return (code, stop, position of the value)."""
+    if _is_missing(text, at, closing):
+        return codes.MISSING, at, 0
+    length, stop = word_at(text, at, closing, word)
+    if length < 0:
+        return codes.OPEN_QUOTE, at, 0
+    low, high = plan.first[j], plan.first[j + 1]
+    if plan.kind[j] == NOMINAL:
+        found = find_word(word, 0, length, plan.pool, plan.bounds, low, high)
+        return (codes.UNKNOWN_VALUE if found < 0 else codes.DONE), stop, found
+    start = 0
+    for place in range(length + 1):
+        if place == length or word[place] == AT_SIGN:
+            found = find_word(word, start, place, plan.pool, plan.bounds, low, high)
+            if found < 0:
+                return codes.UNKNOWN_CLASS, stop, found
+            # Its ancestors are marked by the caller.
+            marks[plan.column[found]] = True
+            start = place + 1
+    return codes.DONE, stop, 0

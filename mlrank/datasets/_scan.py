@@ -1,0 +1,178 @@
+"""Compiled scanners over bytes that the reader kernels share.
+
+A block of text ends in a newline and no scanner passes a newline, which keeps every access inside the array.
+Comparisons are spelled out: a test for membership in a tuple compiles to slower code.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+TAB, NEWLINE, RETURN, BLANK = 9, 10, 13, 32
+DOUBLE, HASH, PERCENT, SINGLE, PLUS, COMMA, MINUS, DOT = 34, 35, 37, 39, 43, 44, 45, 46
+ZERO, NINE, COLON, QUESTION, AT_SIGN, BACKSLASH, OPEN, CLOSE = 48, 57, 58, 63, 64, 92, 123, 125
+UPPER_E, LOWER_E, LOWER_N, LOWER_R, LOWER_T = 69, 101, 110, 114, 116
+
+# A number is EXACT, must be REROUNDED from its text by a slower and correct routine, or is NO_NUMBER.
+EXACT, REROUND, NO_NUMBER = range(3)
+
+# Ten to these powers is exact in float64, so one multiplication or division of an exact integer rounds correctly.
+POWERS = np.array([float(f"1e{power}") for power in range(23)])
+EXACT_INTEGER = 1 << 53
+MOST_DIGITS = 18
+LARGEST_INDEX = 2**31 - 2
+
+
+@njit(cache=True)
+def skip_blanks(text: Any, at: int) -> int:
+    """Return the first position from `at` on that is no blank, tab or carriage return."""
+    while text[at] == BLANK or text[at] == TAB or text[at] == RETURN:
+        at += 1
+    return at
+
+
+@njit(cache=True)
+def line_end(text: Any, at: int) -> int:
+    """Return the position of the next newline."""
+    while text[at] != NEWLINE:
+        at += 1
+    return at
+
+
+@njit(cache=True)
+def is_digit(byte: int) -> bool:
+    """Return whether a byte is 0..9."""
+    return ZERO <= byte <= NINE
+
+
+@njit(cache=True)
+def integer(text: Any, at: int) -> tuple[int, int]:
+    """Read a plain whole number; return (value, stop), value -1 where there is none and capped above LARGEST_INDEX."""
+    if not is_digit(text[at]):
+        return -1, at
+    value = 0
+    while is_digit(text[at]):
+        value = min(value * 10 + (text[at] - ZERO), LARGEST_INDEX + 1)
+        at += 1
+    return value, at
+
+
+@njit(cache=True)
+def number(text: Any, at: int) -> tuple[float, int, int]:
+    """Read a decimal number; return (value, stop, how)."""
+    negative = text[at] == MINUS
+    if negative or text[at] == PLUS:
+        at += 1
+    mantissa, used, seen, scale, dropped = 0, 0, 0, 0, False
+    fraction = False
+    while is_digit(text[at]) or (text[at] == DOT and not fraction):
+        if text[at] == DOT:
+            fraction = True
+        else:
+            seen += 1
+            if used < MOST_DIGITS:
+                mantissa = mantissa * 10 + (text[at] - ZERO)
+                used += mantissa > 0
+                scale -= fraction
+            else:
+                dropped = True
+                scale += not fraction
+        at += 1
+    if seen == 0:
+        return 0.0, at, NO_NUMBER
+    if text[at] == UPPER_E or text[at] == LOWER_E:
+        at += 1
+        down = text[at] == MINUS
+        if down or text[at] == PLUS:
+            at += 1
+        power, at = integer(text, at)
+        if power < 0:
+            return 0.0, at, NO_NUMBER
+        scale += -power if down else power
+    return _scaled(mantissa, scale, negative, dropped, at)
+
+
+@njit(cache=True)
+def _scaled(mantissa: int, scale: int, negative: bool, dropped: bool, at: int) -> tuple[float, int, int]:
+    sign = -1.0 if negative else 1.0
+    if mantissa == 0:
+        return sign * 0.0, at, EXACT
+    if dropped or mantissa > EXACT_INTEGER or scale < -22 or scale > 22:
+        return 0.0, at, REROUND
+    if scale < 0:
+        return sign * (mantissa / POWERS[-scale]), at, EXACT
+    return sign * (mantissa * POWERS[scale]), at, EXACT
+
+
+@njit(cache=True)
+def unescaped(byte: int) -> int:
+    """Return what a backslash followed by `byte` stands for."""
+    if byte == LOWER_N:
+        return NEWLINE
+    if byte == LOWER_R:
+        return RETURN
+    if byte == LOWER_T:
+        return TAB
+    return byte
+
+
+@njit(cache=True)
+def word_at(text: Any, at: int, closing: int, word: Any) -> tuple[int, int]:
+    """Copy a cell, unquoted, to `word`; return (length, stop), length -1 where a quote is never closed.
+
+    An unquoted cell ends at a comma, a tab, the line's end or the byte `closing`; blanks at its end do not count.
+    """
+    quote = text[at]
+    length = 0
+    if quote == SINGLE or quote == DOUBLE:  # noqa: SIM109
+        at += 1
+        while text[at] != quote:
+            if text[at] == BACKSLASH and text[at + 1] != NEWLINE:
+                at += 1
+                word[length] = unescaped(text[at])
+            elif text[at] == NEWLINE:
+                return -1, at
+            else:
+                word[length] = text[at]
+            length += 1
+            at += 1
+        return length, at + 1
+    trimmed = 0
+    while not ends_cell(text[at], closing):
+        word[length] = text[at]
+        length += 1
+        if text[at] != BLANK:
+            trimmed = length
+        at += 1
+    return trimmed, at
+
+
+@njit(cache=True)
+def ends_cell(byte: int, closing: int) -> bool:
+    """Return whether an unquoted cell ends before this byte."""
+    return byte == COMMA or byte == TAB or byte == NEWLINE or byte == RETURN or byte == closing  # noqa: SIM109
+
+
+@njit(cache=True)
+def find_word(word: Any, start: int, stop: int, pool: Any, bounds: Any, low: int, high: int) -> int:
+    """Find ``word[start:stop]`` among the sorted words low..high - 1 of `pool`; return its position or -1."""
+    while low < high:
+        middle = (low + high) // 2
+        order = _compare(word, start, stop, pool, bounds[middle], bounds[middle + 1])
+        if order == 0:
+            return middle
+        if order < 0:
+            high = middle
+        else:
+            low = middle + 1
+    return -1
+
+
+@njit(cache=True)
+def _compare(word: Any, start: int, stop: int, pool: Any, first: int, last: int) -> int:
+    for step in range(min(stop - start, last - first)):
+        left, right = word[start + step], pool[first + step]
+        if left != right:
+            return -1 if left < right else 1
+    return (stop - start) - (last - first)

@@ -1,0 +1,195 @@
+"""The header of an ARFF file: its attributes, with positions for error messages."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Literal
+
+from mlrank.datasets.files import Block, read_blocks, shown
+from mlrank.errors import UserError, unknown_name
+
+__all__ = ["Attribute", "Header", "read_header"]
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One declared attribute.
+
+    Parameters
+    ----------
+    name : str
+    kind : "numeric", "nominal" or "hierarchical"
+    values : tuple of str
+        Values of a nominal attribute or class paths of a hierarchical one, in the order declared.
+    line, column : int
+        Where its name stands.
+    """
+
+    name: str
+    kind: Literal["numeric", "nominal", "hierarchical"]
+    values: tuple[str, ...]
+    line: int
+    column: int
+
+
+@dataclass(frozen=True)
+class Header:
+    """The declarations above ``@data``."""
+
+    path: Path
+    relation: str
+    attributes: tuple[Attribute, ...]
+
+
+def read_header(path: Path) -> tuple[Header, Iterator[Block]]:
+    """Read the declarations of an ARFF file; return them and the blocks of data lines that follow.
+
+    Raises
+    ------
+    UserError
+        If a declaration cannot be understood, a name or value occurs twice, or there is no ``@data``.
+    """
+    blocks = read_blocks(path)
+    relation = ""
+    attributes: list[Attribute] = []
+    first_lines: dict[str, int] = {}
+    for line in _lines(blocks):
+        keyword, start = _keyword(line)
+        if keyword == "data":
+            if not attributes:
+                raise line.error(0, "@data before any @attribute")
+            return Header(path, relation, tuple(attributes)), chain([line.after], blocks)
+        if keyword == "relation":
+            relation = line.text[start:].decode("utf-8", "replace").strip()
+        elif keyword == "attribute":
+            attribute = _attribute(line, start)
+            if attribute.name in first_lines:
+                before = first_lines[attribute.name]
+                raise line.error(start, f"attribute {shown(attribute.name)} is declared twice, first in line {before}")
+            first_lines[attribute.name] = attribute.line
+            attributes.append(attribute)
+        elif keyword:
+            raise line.error(0, unknown_name("ARFF keyword", "@" + keyword, ["@relation", "@attribute", "@data"]))
+    raise UserError("no @data line: not an ARFF file, or cut short", path)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One line of the header, and the rest of its block."""
+
+    text: bytes
+    number: int
+    path: Path
+    block: Block
+    stop: int
+
+    @property
+    def after(self) -> Block:
+        return Block(self.path, self.block.text[self.stop :], self.number + 1)
+
+    def error(self, offset: int, message: str) -> UserError:
+        return UserError(message, self.path, self.number, len(self.text[:offset].decode("utf-8", "replace")) + 1)
+
+
+def _lines(blocks: Iterator[Block]) -> Iterator[_Line]:
+    for block in blocks:
+        start, number = 0, block.line
+        while start < len(block.text):
+            stop = block.text.index(b"\n", start) + 1
+            yield _Line(block.text[start : stop - 1], number, block.path, block, stop)
+            start, number = stop, number + 1
+
+
+_KEYWORD = re.compile(rb"\s*@([A-Za-z]+)\s*")
+_QUOTED = rb"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
+_NAME = re.compile(_QUOTED + rb"""|([^\s'"{][^\s{]*)""")
+_VALUE = re.compile(rb"\s*(?:" + _QUOTED + rb"""|([^\s,}'"][^,}]*))\s*([,}])""")
+_TYPE = re.compile(rb"[A-Za-z]+")
+_NUMERIC = ("numeric", "real", "integer")
+_ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+
+
+def _keyword(line: _Line) -> tuple[str, int]:
+    content = line.text.lstrip()
+    if not content or content.startswith(b"%"):
+        return "", 0
+    match = _KEYWORD.match(line.text)
+    if not match:
+        raise line.error(len(line.text) - len(content), f"expected @attribute or @data, found {shown(content)}")
+    return match[1].decode("ascii").lower(), match.end()
+
+
+def _attribute(line: _Line, start: int) -> Attribute:
+    match = _NAME.match(line.text, start)
+    if not match:
+        found = shown(line.text[start:].strip())
+        raise line.error(start, f"expected an attribute name, quoted if it has blanks, found {found}")
+    name = _unquoted(line, match)
+    type_start = match.end() + len(line.text[match.end() :]) - len(line.text[match.end() :].lstrip())
+    kind, values, stop = _type(line, type_start, name)
+    trailing = line.text[stop:].strip()
+    if trailing and not trailing.startswith(b"%"):
+        raise line.error(stop, f"unexpected text after the type of attribute {shown(name)}: {shown(trailing)}")
+    return Attribute(name, kind, values, line.number, len(line.text[:start].decode("utf-8", "replace")) + 1)
+
+
+def _type(
+    line: _Line, start: int, name: str
+) -> tuple[Literal["numeric", "nominal", "hierarchical"], tuple[str, ...], int]:
+    if line.text[start : start + 1] == b"{":
+        values, stop = _values(line, start + 1, name)
+        return "nominal", values, stop
+    match = _TYPE.match(line.text, start)
+    word = match[0].decode("ascii").lower() if match else ""
+    if match and word in _NUMERIC:
+        return "numeric", (), match.end()
+    if match and word == "hierarchical":
+        return "hierarchical", _classes(line, match.end(), name), len(line.text)
+    if word in ("string", "date", "relational"):
+        raise line.error(start, f"attribute {shown(name)} has type {word}, which holds no numbers: remove it")
+    found = shown(line.text[start:].strip())
+    known = "numeric, real, integer, {values} or hierarchical"
+    raise line.error(start, f"attribute {shown(name)}: expected the type {known}, found {found}")
+
+
+def _values(line: _Line, start: int, name: str) -> tuple[tuple[str, ...], int]:
+    values: dict[str, None] = {}
+    at = start
+    while True:
+        match = _VALUE.match(line.text, at)
+        if not match:
+            found = shown(line.text[at:].strip())
+            raise line.error(at, f"attribute {shown(name)}: expected a value, then ',' or '}}', found {found}")
+        value = _unquoted(line, match)
+        if value in values:
+            raise line.error(at, f"attribute {shown(name)} lists the value {shown(value)} twice")
+        values[value] = None
+        at = match.end()
+        if match[4] == b"}":
+            return tuple(values), at
+
+
+def _classes(line: _Line, start: int, name: str) -> tuple[str, ...]:
+    text = _decoded(line, line.text[start:], start).strip()
+    classes = tuple(part.strip() for part in text.split(","))
+    for part in classes:
+        if not all(part.split("/")):
+            raise line.error(start, f"attribute {shown(name)}: class {shown(part)} is not a path such as 2/1/3")
+    return classes
+
+
+def _unquoted(line: _Line, match: re.Match[bytes]) -> str:
+    for group in (1, 2):
+        if match[group] is not None:
+            raw = re.sub(rb"\\(.)", lambda escape: _ESCAPES.get(escape[1], escape[1]), match[group], flags=re.DOTALL)
+            return _decoded(line, raw, match.start())
+    return _decoded(line, match[3].strip(), match.start())
+
+
+def _decoded(line: _Line, raw: bytes, start: int) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise line.error(start, f"{shown(raw)} is not UTF-8 text; convert the file to UTF-8") from error

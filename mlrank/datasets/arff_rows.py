@@ -1,0 +1,178 @@
+"""The data lines of ARFF files, read block by block into arrays that grow in place."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from mlrank.arrays import BoolArray, Features
+from mlrank.datasets import _codes as codes
+from mlrank.datasets.arff_header import Header
+from mlrank.datasets.arff_layout import Layout
+from mlrank.datasets.files import Block, shown
+from mlrank.datasets.numbers import cell_at, reread_numbers
+from mlrank.errors import UserError, unknown_name
+
+__all__ = ["Rows", "rows_for"]
+
+
+class Rows(Protocol):
+    """Rows read so far."""
+
+    def read(self, blocks: Iterable[Block], plan: Any, header: Header) -> int:
+        """Append the rows of one part; return how many."""
+        ...
+
+    def finish(self) -> tuple[Features, BoolArray]:
+        """Return X and Y."""
+        ...
+
+
+def rows_for(layout: Layout, blocks: Iterator[Block]) -> tuple[Rows, Iterator[Block]]:
+    """Look at the first data row; return a store for sparse or dense rows, and the blocks again.
+
+    Raises
+    ------
+    UserError
+        If there is no row.
+    """
+    passed = []
+    for block in blocks:
+        passed.append(block)
+        if first := _first_byte(block.text):
+            store = SparseRows if first == b"{" else DenseRows
+            return store(len(layout.feature_names), len(layout.label_names)), chain(passed, blocks)
+    raise UserError("no rows after @data", layout.header.path)
+
+
+class DenseRows:
+    """Rows of comma-separated cells."""
+
+    def __init__(self, n_features: int, n_labels: int) -> None:
+        self.X = np.zeros((0, n_features))
+        self.Y = np.zeros((0, n_labels), np.bool_)
+        self.n = 0
+
+    def read(self, blocks: Iterable[Block], plan: Any, header: Header) -> int:
+        """Append the rows of one part; return how many."""
+        from mlrank.datasets._arff_kernels import dense_rows
+
+        start, n_attributes = self.n, len(header.attributes)
+        for block in blocks:
+            # A row has one byte or more for each cell and one behind it: blank lines claim no memory.
+            self._resize(self.n + min(block.text.count(b"\n"), len(block.text) // (2 * n_attributes)) + 1)
+            slow = np.empty((len(block.text) // 2, 3), np.int64)
+            word = np.empty(len(block.text), np.uint8)
+            text = np.frombuffer(block.text, np.uint8)
+            code, at, j, self.n, n_slow = dense_rows(text, self.X, self.Y, self.n, plan, word, slow)
+            if code != codes.DONE:
+                raise _error(code, block, at, j, header)
+            reread_numbers(block, slow[:n_slow], self.X.reshape(-1))
+        return _counted(self.n - start, header)
+
+    def finish(self) -> tuple[Features, BoolArray]:
+        """Return X and Y."""
+        self._resize(self.n)
+        return self.X, self.Y
+
+    def _resize(self, rows: int) -> None:
+        # Grows by remapping pages where the system can: no second copy of the array at any moment.
+        self.X.resize((rows, self.X.shape[1]), refcheck=False)
+        self.Y.resize((rows, self.Y.shape[1]), refcheck=False)
+
+
+class SparseRows:
+    """Rows of index-value pairs in braces."""
+
+    def __init__(self, n_features: int, n_labels: int) -> None:
+        self.n_features = n_features
+        self.data = np.zeros(0)
+        self.indices = np.zeros(0, np.int32)
+        self.indptr = np.zeros(1, np.int32)
+        self.Y = np.zeros((0, n_labels), np.bool_)
+        self.state = np.zeros(2, np.int64)
+
+    def read(self, blocks: Iterable[Block], plan: Any, header: Header) -> int:
+        """Append the rows of one part; return how many."""
+        from mlrank.datasets._arff_kernels import sparse_rows
+
+        start, seen = int(self.state[0]), np.zeros(len(header.attributes), np.int64)
+        for block in blocks:
+            rows = min(block.text.count(b"\n"), block.text.count(b"{"))
+            entries = rows * (1 + plan.omitted.shape[0]) + block.text.count(b",")
+            self._resize(int(self.state[0]) + rows, int(self.state[1]) + entries)
+            slow = np.empty((len(block.text) // 2, 3), np.int64)
+            word = np.empty(len(block.text), np.uint8)
+            text = np.frombuffer(block.text, np.uint8)
+            store = (self.data, self.indices, self.indptr)
+            code, at, j, n_slow = sparse_rows(text, store, self.Y, self.state, plan, seen, word, slow)
+            if code != codes.DONE:
+                raise _error(code, block, at, j, header)
+            reread_numbers(block, slow[:n_slow], self.data)
+        return _counted(int(self.state[0]) - start, header)
+
+    def finish(self) -> tuple[Features, BoolArray]:
+        """Return X and Y."""
+        self._resize(int(self.state[0]), int(self.state[1]))
+        X = csr_array((self.data, self.indices, self.indptr), shape=(self.Y.shape[0], self.n_features))
+        X.sort_indices()
+        # A number so small that it was rounded to 0 has been stored.
+        X.eliminate_zeros()
+        return X, self.Y
+
+    def _resize(self, rows: int, entries: int) -> None:
+        for array, size in ((self.data, entries), (self.indices, entries), (self.indptr, rows + 1)):
+            array.resize(size, refcheck=False)
+        self.Y.resize((rows, self.Y.shape[1]), refcheck=False)
+
+
+def _first_byte(text: bytes) -> bytes:
+    at = 0
+    while at < len(text):
+        stop = text.index(b"\n", at)
+        line = text[at:stop].lstrip()
+        if line and not line.startswith(b"%"):
+            return line[:1]
+        at = stop + 1
+    return b""
+
+
+def _counted(rows: int, header: Header) -> int:
+    if rows == 0:
+        raise UserError("no rows after @data", header.path)
+    return rows
+
+
+def _error(code: int, block: Block, at: int, j: int, header: Header) -> UserError:
+    return block.error(
+        at, _message(code, cell_at(block, at, b",\t}" if code < codes.NOT_AN_INDEX else b" ,}"), j, header)
+    )
+
+
+def _message(code: int, found: str, j: int, header: Header) -> str:
+    n_attributes = len(header.attributes)
+    attribute = header.attributes[min(j, n_attributes - 1)]
+    name = shown(attribute.name)
+    if code == codes.UNKNOWN_VALUE:
+        near = unknown_name(f"value of attribute {name}", found.strip("'"), attribute.values[:20])
+        return near
+    return {
+        codes.NOT_A_NUMBER: f"attribute {name} is numeric, found {found}",
+        codes.MISSING: f"the value of {name} is missing (?): give it a value or remove the row or the attribute",
+        codes.TOO_FEW: f"the row ends after {j} of {n_attributes} values",
+        codes.TOO_MANY: f"the row has more than the {n_attributes} values that the header declares",
+        codes.OPEN_QUOTE: f"a quote is opened and not closed on this line: {found}",
+        codes.NOT_BINARY: f"{name} takes 0 or 1, found {found}",
+        codes.UNKNOWN_CLASS: f"{found} names a class that {name} does not declare",
+        codes.NOT_AN_INDEX: f"expected an attribute's number and a blank before its value, found {found}",
+        codes.INDEX_TOO_LARGE: f"attribute number {found} is beyond the last, {n_attributes - 1}; they count from 0",
+        codes.REPEATED_INDEX: f"attribute number {found} ({name}) occurs twice in this row",
+        codes.NOT_SPARSE: f"expected a sparse row in braces as the first row is, found {found}",
+        codes.NOT_DENSE: "a sparse row in braces, but the first row has no braces",
+        codes.UNCLOSED_ROW: "the row's closing brace is missing",
+        codes.AFTER_ROW: f"unexpected text after the closing brace: {found}",
+        codes.AFTER_CELL: f"expected a comma after the value of {name}, found {found}; values with blanks need quotes",
+        codes.NO_CLASS: f"the row has no value for {name}, the hierarchical attribute",
+    }[code]

@@ -1,0 +1,167 @@
+"""The data sets known by name: where their files come from and where they lie on this machine."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from mlrank.errors import UserError, unknown_name
+from mlrank.resources import shipped
+
+__all__ = ["Entry", "Location", "PinnedFile", "find_entry", "locate", "missing_message", "read_catalogue"]
+
+Role = Literal["train", "test", "labels"]
+
+
+class PinnedFile(BaseModel):
+    """A file with its size and hash; `path` is relative to the data folder, `url` None where it has no address."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    bytes: int
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    url: str | None = None
+
+
+class Entry(BaseModel):
+    """A catalogue entry.
+
+    Parameters
+    ----------
+    name, title : str
+    aliases : tuple of str
+    format : str
+        Key of READERS; None for stand-ins.
+    files : mapping from "train", "test", "labels" to PinnedFile
+    embedded : mapping of the same kind
+        Files that ship with mlrank, relative to its datasets folder.
+    zero_based : bool or None
+        Whether numbered features count from 0.
+    made_from : tuple of PinnedFile
+        The published files from which `files` were converted, if they were.
+    generate : mapping
+        Arguments of the generator, for stand-ins.
+    n_train, n_test, n_features, n_labels : int
+        As loaded: a nominal feature counts once for each of its values.
+    n_attributes : int or None
+        The published number of features where it differs from `n_features`.
+    cardinality : float
+        Mean number of labels per row, to three digits.
+    split, citation, note : str
+    caveat : str
+        What every table made from the set must say about it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    title: str
+    aliases: tuple[str, ...] = ()
+    format: str | None = None
+    files: Mapping[Role, PinnedFile] = {}
+    embedded: Mapping[Role, PinnedFile] = {}
+    made_from: tuple[PinnedFile, ...] = ()
+    zero_based: bool | None = None
+    generate: Mapping[str, Any] = {}
+    n_train: int
+    n_test: int
+    n_features: int
+    n_labels: int
+    n_attributes: int | None = None
+    cardinality: float
+    split: Literal["official", "none"]
+    citation: str
+    note: str = ""
+    caveat: str = ""
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where an entry would be read from.
+
+    Parameters
+    ----------
+    where : "MLRANK_DATA", "cache", "embedded" or "stand-in"
+    files : mapping from role to Path
+    """
+
+    where: str
+    files: Mapping[Role, Path]
+
+
+def read_catalogue() -> dict[str, Entry]:
+    """Return all entries by name, in the file's order."""
+    import yaml
+
+    content = yaml.safe_load((shipped("datasets") / "catalogue.yaml").read_text("utf-8"))
+    return {name: Entry(name=name, **fields) for name, fields in content.items()}
+
+
+def find_entry(name: str) -> Entry:
+    """Return the entry with this name or alias.
+
+    Raises
+    ------
+    UserError
+        If there is none; the nearest name is suggested.
+    """
+    entries = read_catalogue()
+    by_alias = {alias: entry for entry in entries.values() for alias in entry.aliases}
+    entry = entries.get(name) or by_alias.get(name)
+    if entry is None:
+        raise UserError(unknown_name("data set", name, [*entries, *by_alias]))
+    return entry
+
+
+def locate(entry: Entry) -> Location | None:
+    """Find the entry's files: in MLRANK_DATA, in the user's cache, embedded; never in the network.
+
+    Raises
+    ------
+    UserError
+        If MLRANK_DATA is no folder, or a file has another size than the catalogue says.
+    """
+    if entry.generate:
+        return Location("stand-in", {})
+    for where, folder, files in _places(entry):
+        paths = {role: folder / file.path for role, file in files.items()}
+        if paths and all(path.is_file() for path in paths.values()):
+            for role, path in paths.items():
+                _check_size(path, files[role])
+            return Location(where, paths)
+    return None
+
+
+def missing_message(entry: Entry) -> str:
+    """Say in one line how to get the files of an entry that is not on this machine."""
+    files = " ".join(file.path for file in entry.files.values())
+    folder = f"set MLRANK_DATA to a folder that holds {files}"
+    if all(file.url for file in entry.files.values()):
+        return f"data set '{entry.name}' is not on this machine: run 'mlrank datasets fetch {entry.name}', or {folder}"
+    return f"data set '{entry.name}' is not on this machine and has no address of its own: {folder}"
+
+
+def _places(entry: Entry) -> list[tuple[str, Path, Mapping[Role, PinnedFile]]]:
+    places = [("cache", _cache(), entry.files), ("embedded", shipped("datasets"), entry.embedded)]
+    if chosen := os.environ.get("MLRANK_DATA"):
+        folder = Path(chosen).expanduser()
+        if not folder.is_dir():
+            raise UserError("MLRANK_DATA names no folder", chosen)
+        places.insert(0, ("MLRANK_DATA", folder, entry.files))
+    return places
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "mlrank"
+
+
+def _check_size(path: Path, file: PinnedFile) -> None:
+    found = path.stat().st_size
+    if found != file.bytes:
+        message = f"holds {found} bytes, the catalogue's file has {file.bytes}: not the same file; get it again"
+        raise UserError(message, path)

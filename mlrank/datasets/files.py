@@ -1,0 +1,149 @@
+"""Files as blocks of whole lines, read through gzip, bzip2 and xz, with positions for error messages."""
+
+import bz2
+import gzip
+import lzma
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import IO, NoReturn, cast
+
+from mlrank.errors import UserError
+
+__all__ = ["Block", "file_stem", "read_blocks", "read_whole", "shown"]
+
+# A few megabytes amortise the call overhead; more would only raise the peak memory.
+BLOCK_SIZE = 1 << 22
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some whole lines of a file.
+
+    Parameters
+    ----------
+    path : Path
+    text : bytes
+        Ends in a newline, also where the file's last line does not.
+    line : int
+        Number of its first line, counted from 1.
+    """
+
+    path: Path
+    text: bytes
+    line: int
+
+    def error(self, offset: int, message: str) -> UserError:
+        """Return a UserError that points at the byte `offset` of this block."""
+        start = self.text.rfind(b"\n", 0, offset) + 1
+        column = len(self.text[start:offset].decode("utf-8", "replace")) + 1
+        return UserError(message, self.path, self.line + self.text.count(b"\n", 0, offset), column)
+
+    def rest(self, offset: int) -> "Block":
+        """Return what follows `offset`, the start of a line."""
+        return Block(self.path, self.text[offset:], self.line + self.text.count(b"\n", 0, offset))
+
+
+def read_blocks(path: Path, size: int = BLOCK_SIZE) -> Iterator[Block]:
+    """Yield the file's lines in blocks of about `size` bytes; a longer line makes its block longer.
+
+    Raises
+    ------
+    UserError
+        If the file is missing, unreadable, damaged or UTF-16.
+    """
+    line = 1
+    for text in _whole_lines(_pieces(path, size)):
+        yield Block(path, text, line)
+        line += text.count(b"\n")
+
+
+def read_whole(path: Path) -> bytes:
+    """Return the whole content of a small file (label names), read through compression."""
+    return b"".join(_pieces(path, BLOCK_SIZE))
+
+
+def file_stem(path: Path) -> tuple[str, str]:
+    """Return the file's name without its endings, and the ending that names the format.
+
+    >>> file_stem(Path("data/Scene-train.ARFF.gz"))
+    ('Scene-train', '.arff')
+    """
+    name = path.name
+    if path.suffix.lower() in _PACKED:
+        name = Path(name).stem
+    return Path(name).stem, Path(name).suffix.lower()
+
+
+def shown(text: bytes | str, limit: int = 40) -> str:
+    """Quote a piece of a file for a one-line message.
+
+    >>> shown(b"2,\\t5")
+    "'2,\\\\t5'"
+    """
+    # Cut first: a cell of a damaged file may be the rest of the file.
+    head = text[: 4 * limit]
+    words = head if isinstance(head, str) else head.decode("utf-8", "replace")
+    cut = words[:limit] + "..." if len(words) > limit else words
+    return "'" + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut) + "'"
+
+
+_PACKED = (".gz", ".bz2", ".xz")
+_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+
+
+def _pieces(path: Path, size: int) -> Iterator[bytes]:
+    first = True
+    try:
+        with _open(path) as file:
+            while piece := file.read(size):
+                yield _without_mark(path, piece) if first else piece
+                first = False
+    except _DAMAGED as error:
+        raise UserError(f"the compressed data are damaged ({error}); get the file again", path) from error
+    except OSError as error:
+        _refuse(path, error)
+
+
+def _open(path: Path) -> IO[bytes]:
+    # The first bytes decide, not the name: a browser may have unpacked the file and kept its ending.
+    with open(path, "rb") as file:
+        magic = file.read(6)
+    if magic.startswith(b"\x1f\x8b"):
+        return cast(IO[bytes], gzip.open(path))
+    if magic.startswith(b"BZh"):
+        return bz2.open(path)
+    if magic == b"\xfd7zXZ\x00":
+        return lzma.open(path)
+    return open(path, "rb")
+
+
+def _refuse(path: Path, error: OSError) -> NoReturn:
+    if isinstance(error, FileNotFoundError):
+        beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
+        near = get_close_matches(path.name, beside, n=1)
+        hint = f". Did you mean '{near[0]}'?" if near else ""
+        raise UserError(f"no such file{hint}", path) from error
+    raise UserError(f"cannot be read: {error.strerror or error}", path) from error
+
+
+def _without_mark(path: Path, piece: bytes) -> bytes:
+    if piece.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise UserError("is UTF-16 text; convert it to UTF-8", path, 1, 1)
+    return piece.removeprefix(b"\xef\xbb\xbf")
+
+
+def _whole_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    # The start of an unfinished line is kept in pieces, so that one very long line costs linear time.
+    waiting: list[bytes] = []
+    for piece in pieces:
+        cut = piece.rfind(b"\n") + 1
+        if cut == 0:
+            waiting.append(piece)
+            continue
+        yield b"".join([*waiting, piece[:cut]])
+        waiting = [piece[cut:]] if cut < len(piece) else []
+    if waiting:
+        yield b"".join([*waiting, b"\n"])

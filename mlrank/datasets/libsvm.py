@@ -1,0 +1,165 @@
+"""Reader for multi-label LIBSVM files: "l,l i:v i:v" with labels in any order.
+
+A row without labels starts with a blank. Features and labels are numbered; whether from 0 or 1 is decided once for
+all parts, by the user or by whether number 0 occurs in the training part, and so is the number of columns.
+"""
+
+import re
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from mlrank.arrays import BoolArray
+from mlrank.datasets import _codes as codes
+from mlrank.datasets.files import Block, read_blocks
+from mlrank.datasets.labels import LabelTree, read_labels
+from mlrank.datasets.numbering import Numbering
+from mlrank.datasets.numbers import cell_at, reread_numbers
+from mlrank.datasets.parsed import Parsed, Source
+from mlrank.errors import UserError
+
+__all__ = ["read_libsvm"]
+
+
+def read_libsvm(source: Source) -> Parsed:
+    """Read multi-label LIBSVM files into a csr_array; features and labels are named by their numbers as written.
+
+    `source.labels` may name the labels. Features count from 0 if `source.zero_based` is True, or None and the
+    training part uses number 0; else from 1. Labels likewise, except that with False they still count from 0 where
+    the training part uses number 0, as the files of the LIBSVM collection do.
+
+    Raises
+    ------
+    UserError
+        At the first thing that cannot be understood, with file, line and column; if a later part is wider than the
+        training part; if the labels' base cannot be told.
+    """
+    rows = _Rows()
+    for path in source.parts:
+        rows.read(path)
+    return rows.finish(source, read_labels(source.labels) if source.labels else None)
+
+
+class _Rows:
+    """Rows read so far, with numbers as written."""
+
+    def __init__(self) -> None:
+        self.data, self.indices, self.indptr = np.zeros(0), np.zeros(0, np.int32), np.zeros(1, np.int32)
+        self.ids, self.id_indptr = np.zeros(0, np.int32), np.zeros(1, np.int64)
+        self.state = np.zeros(5, np.int64)
+        self.ends = [0]
+
+    def read(self, path: Path) -> None:
+        """Append the rows of one part."""
+        self.state[3:] = 0
+        for block in read_blocks(path):
+            self._read_block(block)
+        self.ends.append(int(self.state[0]))
+        if self.ends[-1] == self.ends[-2]:
+            raise UserError("holds no rows", path)
+
+    def _read_block(self, block: Block) -> None:
+        from mlrank.datasets._libsvm_kernels import label_rows
+
+        rows, pairs = block.text.count(b"\n"), block.text.count(b":")
+        self._resize(rows, pairs, rows + block.text.count(b","))
+        slow = np.empty((pairs, 3), np.int64)
+        text = np.frombuffer(block.text, np.uint8)
+        entries, labels = (self.data, self.indices, self.indptr), (self.ids, self.id_indptr)
+        code, at, n_slow = label_rows(text, entries, labels, self.state, slow)
+        if code == codes.EMPTY_LINE:
+            message = "an empty line between rows; a row without labels and features is written as one blank"
+            raise UserError(message, block.path, int(self.state[4]), 1)
+        if code != codes.DONE:
+            raise _error(code, block, at)
+        reread_numbers(block, slow[:n_slow], self.data)
+
+    def _resize(self, rows: int, pairs: int, ids: int) -> None:
+        row, entry, label = self.state[:3].tolist()
+        for array, size in (
+            (self.data, entry + pairs),
+            (self.indices, entry + pairs),
+            (self.indptr, row + rows + 1),
+            (self.ids, label + ids),
+            (self.id_indptr, row + rows + 1),
+        ):
+            array.resize(size, refcheck=False)
+
+    def finish(self, source: Source, tree: LabelTree | None) -> Parsed:
+        """Decide bases and widths by the training part and return the arrays."""
+        self._resize(0, 0, 0)
+        features = Numbering("feature", self.indices, self.indptr, source.parts, tuple(self.ends))
+        labels = Numbering("label", self.ids, self.id_indptr, source.parts, tuple(self.ends))
+        base, label_base = _feature_base(source, features), _label_base(source, labels, tree)
+        n_features = features.width(base)
+        n_labels = labels.width(label_base, tree)
+        notes = (f"features counted from {base}, labels from {label_base}", *features.narrower(base + n_features))
+        # From here on the numbers are columns, in place.
+        self.indices -= np.int32(base)
+        X = csr_array((self.data, self.indices, self.indptr), shape=(self.ends[-1], n_features))
+        X.sort_indices()
+        X.eliminate_zeros()
+        return Parsed(
+            X,
+            self._label_matrix(n_labels, label_base),
+            tree.names if tree else tuple(str(label_base + label) for label in range(n_labels)),
+            tuple(str(base + feature) for feature in range(n_features)),
+            tuple(np.diff(self.ends).tolist()),
+            notes,
+        )
+
+    def _label_matrix(self, n_labels: int, base: int) -> BoolArray:
+        Y = np.zeros((self.ends[-1], n_labels), np.bool_)
+        Y[np.repeat(np.arange(self.ends[-1]), np.diff(self.id_indptr)), self.ids - base] = True
+        return Y
+
+
+def _feature_base(source: Source, features: Numbering) -> int:
+    if source.zero_based is None:
+        return 0 if features.uses_zero else 1
+    return 0 if source.zero_based else 1
+
+
+def _label_base(source: Source, labels: Numbering, tree: LabelTree | None) -> int:
+    if source.zero_based or labels.uses_zero:
+        return 0
+    if tree is None or source.zero_based is not None or labels.largest(0) >= len(tree.names):
+        return 1
+    message = (
+        f"labels may count from 0 or from 1: {len(tree.names)} are named in {tree.path.name}, the training part uses "
+        f"numbers up to {labels.largest(0)} without 0. Set zero_based"
+    )
+    raise UserError(message, source.parts[0])
+
+
+def _error(code: int, block: Block, at: int) -> UserError:
+    if code == codes.REPEATED_INDEX:
+        at, number = _second(block, at, re.compile(rb"[ \t\r](\d+):"))
+        return block.error(at, f"feature {number} occurs twice in this row")
+    if code == codes.REPEATED_LABEL:
+        at, number = _second(block, block.text.rfind(b"\n", 0, at) + 1, re.compile(rb"(\d+)(?:,|[ \t\r#]*)"))
+        return block.error(at, f"label {number} occurs twice in this row")
+    return block.error(at, _MESSAGES[code].format(found=cell_at(block, at, b", \t#")))
+
+
+def _second(block: Block, start: int, pattern: re.Pattern[bytes]) -> tuple[int, int]:
+    """Return where the first number stands that `pattern` meets for the second time in the line from `start` on."""
+    met = set()
+    for match in pattern.finditer(block.text, start, block.text.index(b"\n", start)):
+        number = int(match[1])
+        if number in met:
+            return match.start(1), number
+        met.add(number)
+    raise ValueError("no number occurs twice")
+
+
+_MESSAGES = {
+    codes.NOT_A_NUMBER: "expected a number after the colon, found {found}",
+    codes.NOT_A_PAIR: "expected index:value, found {found}",
+    codes.NOT_A_LABEL: "expected a label's number (whole, not negative), found {found}",
+    codes.NO_CLASS: "found the feature {found} where labels belong; a row without labels starts with a blank",
+    codes.INDEX_TOO_LARGE: "the number {found} is larger than 2147483646",
+    codes.BLANK_AFTER_COMMA: "a blank after a comma in the list of labels: write 2,5 instead of 2, 5",
+    codes.LABEL_AFTER_BLANK: "found the label {found} after a blank; a row that starts with a blank has no labels",
+}

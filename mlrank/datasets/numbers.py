@@ -1,0 +1,33 @@
+"""Numbers that the compiled scanners leave to a slower routine, and text pieces for messages."""
+
+from typing import Any
+
+import numpy as np
+
+from mlrank.arrays import FloatArray
+from mlrank.datasets.files import Block, shown
+
+__all__ = ["cell_at", "reread_numbers"]
+
+
+def reread_numbers(block: Block, slow: Any, values: FloatArray) -> None:
+    """Read the numbers listed in `slow` as (start, stop, place) with correct rounding into the flat `values`.
+
+    Raises
+    ------
+    UserError
+        If a number is too large for float64.
+    """
+    for start, stop, place in slow.tolist():
+        value = float(block.text[start:stop])
+        if not np.isfinite(value):
+            raise block.error(start, f"{shown(block.text[start:stop])} is too large for a 64-bit number")
+        values[place] = value
+
+
+def cell_at(block: Block, offset: int, ends: bytes) -> str:
+    """Quote the piece of text at `offset`, up to the first of the bytes `ends` or the line's end."""
+    stop = block.text.index(b"\n", offset)
+    piece = block.text[offset : min(stop, offset + 400)]
+    cut = min((at for at in (piece.find(bytes([end])) for end in ends) if at > 0), default=len(piece))
+    return shown(piece[:cut].strip())

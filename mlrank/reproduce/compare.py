@@ -1,6 +1,6 @@
 """The paper's numbers beside ours, and whether its claims hold on the data that were used."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
@@ -107,7 +107,7 @@ def compare(recipe: Recipe, option: DataOption, records: Sequence[Record]) -> Co
         grade=grade,
         cells=tuple(cells),
         claims=tuple(_judge(claim, used, n_splits, grade) for claim in recipe.claims),
-        notes=tuple(_notes(recipe, option, grade, n_splits, cells)),
+        notes=tuple(_notes(recipe, option, used, grade, cells)),
     )
 
 
@@ -174,8 +174,11 @@ def _line(text: str, ordering: str, grade: str) -> str:
     return f"claim '{text}': {ordering} ({GRADES[grade]})"
 
 
-def _notes(recipe: Recipe, option: DataOption, grade: str, n_splits: int, cells: Sequence[ComparedCell]) -> list[str]:
+def _notes(
+    recipe: Recipe, option: DataOption, records: Sequence[Record], grade: str, cells: Sequence[ComparedCell]
+) -> list[str]:
     notes = [f"data: {option.note}"]
+    n_splits = len({record["split"] for record in records})
     if n_splits == 1:
         notes.append("one split: no test is possible, a claim is judged by the order of the values alone")
     elif n_splits > 1:
@@ -185,4 +188,16 @@ def _notes(recipe: Recipe, option: DataOption, grade: str, n_splits: int, cells:
     missing = list(dict.fromkeys(cell.method for cell in cells if cell.ours is None))
     if missing:
         notes.append(f"no number on every split: {', '.join(missing)}")
+    notes += [note for cell in cells if cell.ours is not None for note in _undefined(records, cell)]
     return [*notes, *(f"protocol: {line}" for line in recipe.protocol)]
+
+
+def _undefined(records: Sequence[Record], cell: ComparedCell) -> Iterator[str]:
+    """Tell what a mean that leaves undefined terms out would be if they counted as 0, as papers often do."""
+    values = [record["metrics"][cell.metric] for record in records if record["method"] == cell.method]
+    if all(value["n_defined"] == value["n_total"] for value in values) or values[0]["unit"] == "all":
+        return
+    least = min(values, key=lambda value: float(value["n_defined"] / value["n_total"]))
+    zeros = fmean(value["value"] * value["n_defined"] / value["n_total"] for value in values)
+    counts = f"{least['n_defined']} of {least['n_total']} {least['unit']}"
+    yield f"{cell.metric} of {cell.method} is over {counts}; with the others as 0 it is {zeros:.4f}"

@@ -54,7 +54,9 @@ def comparison_to_rich(comparison: Comparison) -> "Group":
     header, *rows = _grid(comparison, str)
     shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     for place, name in enumerate(header):
-        shown.add_column(Text(name), justify="right" if place else "left", overflow="fold", no_wrap=not place)
+        shown.add_column(
+            Text(name.replace(" ", "\n")), justify="right" if place else "left", overflow="fold", no_wrap=not place
+        )
     for row in rows:
         shown.add_row(*(Text(cell) for cell in row))
     claims = []

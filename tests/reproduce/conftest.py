@@ -44,13 +44,14 @@ def recipe(folder):
 def make():
     """Make a run record with what a comparison reads."""
 
-    def record(method, split="r0", dataset="real", stand_in=False, status="done", **metrics):
+    def record(method, split="r0", dataset="real", stand_in=False, status="done", n_defined=4, **metrics):
+        counts = {"n_defined": n_defined, "n_total": 4, "unit": "labels"}
         return {
             "dataset": {"name": dataset, "stand_in": stand_in},
             "split": split,
             "method": method,
             "status": status,
-            "metrics": {name: {"value": value} for name, value in metrics.items()},
+            "metrics": {name: {"value": value, **counts} for name, value in metrics.items()},
         }
 
     return record

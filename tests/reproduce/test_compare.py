@@ -79,6 +79,19 @@ def test_a_number_that_is_missing_on_one_split_is_not_compared(recipe, make, bro
     assert claim.verdict == "undecided"
 
 
+def test_a_mean_that_leaves_labels_out_is_told_with_its_value_if_they_counted_as_0(recipe, make):
+    records = [
+        make("A", "r0", f1_macro=0.5, ranking_loss=0.0),
+        make("A", "r1", f1_macro=0.5, ranking_loss=0.0, n_defined=3),
+        make("B", "r0", f1_macro=0.5, ranking_loss=0.0),
+        make("B", "r1", f1_macro=0.5, ranking_loss=0.0),
+    ]
+    comparison, _ = judged(recipe, records)
+    # (0.5 + 0.5 * 3 / 4) / 2
+    assert "f1_macro of A is over 3 of 4 labels; with the others as 0 it is 0.4375" in comparison.notes
+    assert not any(note.startswith("f1_macro of B") for note in comparison.notes)
+
+
 def test_without_any_record_everything_is_missing(recipe):
     comparison, claim = judged(recipe, [])
     assert [cell.ours for cell in comparison.cells] == [None] * 3

@@ -124,9 +124,7 @@ class RunFolder:
         path = self._run_path(*_names(record))
         if path.exists() and _names(old := _read_record(path)) != _names(record):
             taken = " / ".join(_names(old))
-            raise UserError(
-                f"this disk does not tell letter case, and the file already holds the run {taken}", path
-            )
+            raise UserError(f"this disk does not tell letter case, and the file already holds the run {taken}", path)
         arrays_path = path.with_suffix(".npz")
         with os_errors("replace the run", path):
             # The old JSON goes first: with new arrays beside it, it would look complete.
@@ -152,9 +150,7 @@ class RunFolder:
         """
         records = [_read_record(path) for path in sorted(self.path.glob("runs/*/*/*.json"))]
         config = self.read_config() if (self.path / "config.yaml").exists() else {}
-        datasets = {
-            name: place for place, entry in enumerate(config.get("datasets", ())) for name in _called(entry)
-        }
+        datasets = {name: place for place, entry in enumerate(config.get("datasets", ())) for name in _called(entry)}
         methods = {name: place for place, name in enumerate(config.get("methods", ()))}
 
         def order(record: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -62,7 +62,5 @@ def _blas() -> list[dict[str, Any]]:
     from threadpoolctl import threadpool_info
 
     keys = ("internal_api", "version", "threading_layer", "architecture", "num_threads")
-    found = [
-        {key: entry.get(key) for key in keys} for entry in threadpool_info() if entry["user_api"] == "blas"
-    ]
+    found = [{key: entry.get(key) for key in keys} for entry in threadpool_info() if entry["user_api"] == "blas"]
     return sorted(found, key=repr)

@@ -129,9 +129,7 @@ def test_a_full_disk_while_writing_leaves_nothing_behind(tmp_path, monkeypatch):
 
 def test_a_file_in_place_of_the_folder_is_named(tmp_path):
     (tmp_path / "taken").write_text("")
-    with pytest.raises(
-        UserError, match="taken: cannot make the folder: a file stands where a folder is needed"
-    ):
+    with pytest.raises(UserError, match="taken: cannot make the folder: a file stands where a folder is needed"):
         write_atomic(tmp_path / "taken" / "x.json", b"")
 
 

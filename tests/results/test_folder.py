@@ -154,9 +154,7 @@ def test_leftovers_of_a_crash_are_not_read(tmp_path):
     assert len(results.runs()) == 1
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"{half", b"[]", b"{}", b'{"format": 1, "dataset": "x"}', b"\xff\xfe"]
-)
+@pytest.mark.parametrize("content", [b"", b"{half", b"[]", b"{}", b'{"format": 1, "dataset": "x"}', b"\xff\xfe"])
 def test_a_damaged_record_is_named(tmp_path, content):
     results = RunFolder(tmp_path)
     results.write_run(record(), {})
@@ -190,9 +188,7 @@ def test_names_that_differ_in_case_never_overwrite_each_other(tmp_path, monkeypa
     assert [run["method"] for run in results.runs()] == ["SVM", "svm"]
     safe_name = files.safe_name
     monkeypatch.setattr(folder, "safe_name", lambda name: safe_name(name).lower())  # a disk that folds case
-    with pytest.raises(
-        UserError, match="does not tell letter case, and the file already holds the run yeast / offi"
-    ):
+    with pytest.raises(UserError, match="does not tell letter case, and the file already holds the run yeast / offi"):
         results.write_run(record(method="SVM"), {})
     assert results.find_run("yeast", "official", "SVM") is None
 

@@ -155,9 +155,7 @@ def test_a_key_is_the_documented_hash():
     import hashlib
 
     text = json.dumps({"C": 0.1, "name": "é"}, sort_keys=True, separators=(",", ":"))
-    assert (
-        trial_key(name="é", C=np.float64(0.1)) == hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
-    )
+    assert trial_key(name="é", C=np.float64(0.1)) == hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
 
 
 @pytest.mark.parametrize("value", [float("nan"), [np.float64("nan")], {"x": float("nan")}])

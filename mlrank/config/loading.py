@@ -65,7 +65,7 @@ def _translate(detail: ErrorDetails, report: Report) -> None:
     key = where[-1] if where else ""
     if kind == "block":
         for inner, message in context["problems"]:
-            report(message, *where, *inner)
+            report(message, *where, *inner, key=bool(inner))
     elif kind == "value_error":
         report(str(context["error"]), *where)
     elif kind == "missing":

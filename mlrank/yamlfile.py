@@ -215,17 +215,11 @@ class _Builder:
         self.values[where] = _start(node)
         # A few lines of aliases can stand for billions of values, so what they expand to is counted.
         if len(self.values) > MAX_VALUES:
-            raise UserError(
-                f"more than {MAX_VALUES} values once aliases are written out", self.path, *_start(node)
-            )
+            raise UserError(f"more than {MAX_VALUES} values once aliases are written out", self.path, *_start(node))
         if isinstance(node, yaml.ScalarNode):
             return self.scalar(node)
         if node in self.open or len(self.open) >= MAX_DEPTH:
-            fault = (
-                "a value that contains itself"
-                if node in self.open
-                else f"values nested more than {MAX_DEPTH} deep"
-            )
+            fault = "a value that contains itself" if node in self.open else f"values nested more than {MAX_DEPTH} deep"
             raise UserError(f"aliases lead to {fault}", self.path, *_start(node))
         self.open.append(node)
         if isinstance(node, yaml.MappingNode):

@@ -20,10 +20,10 @@ AFTER_CELL = 16
 NO_CLASS = 17
 BLANK_AFTER_COMMA = 18
 NOT_A_LABEL = 19
-REPEATED_LABEL = 20
-NOT_A_PAIR = 21
-EMPTY_LINE = 22
-LABEL_AFTER_BLANK = 23
+NOT_A_PAIR = 20
+EMPTY_LINE = 21
+LABEL_AFTER_BLANK = 22
+NO_LABELS = 23
 
 # What an attribute's cells hold: a number, 0 or 1, one of a list of values (one column each), or paths of classes.
 NUMERIC, BINARY, NOMINAL, CLASSES = range(4)

@@ -4,7 +4,6 @@ A row without labels starts with a blank. Features and labels are numbered; whet
 all parts, by the user or by whether number 0 occurs in the training part, and so is the number of columns.
 """
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -47,12 +46,12 @@ class _Rows:
     def __init__(self) -> None:
         self.data, self.indices, self.indptr = np.zeros(0), np.zeros(0, np.int32), np.zeros(1, np.int32)
         self.ids, self.id_indptr = np.zeros(0, np.int32), np.zeros(1, np.int64)
-        self.state = np.zeros(5, np.int64)
+        self.state = np.zeros(6, np.int64)
         self.ends = [0]
 
     def read(self, path: Path) -> None:
         """Append the rows of one part."""
-        self.state[3:] = 0
+        self.state[3:5] = 0
         for block in read_blocks(path):
             self._read_block(block)
         self.ends.append(int(self.state[0]))
@@ -66,8 +65,8 @@ class _Rows:
         self._resize(rows, pairs, rows + block.text.count(b","))
         slow = np.empty((pairs, 3), np.int64)
         text = np.frombuffer(block.text, np.uint8)
-        entries, labels = (self.data, self.indices, self.indptr), (self.ids, self.id_indptr)
-        code, at, n_slow = label_rows(text, entries, labels, self.state, slow)
+        store = (self.data, self.indices, self.indptr, self.ids, self.id_indptr)
+        code, at, n_slow = label_rows(text, *store, self.state, slow)
         if code == codes.EMPTY_LINE:
             message = "an empty line between rows; a row without labels and features is written as one blank"
             raise UserError(message, block.path, int(self.state[4]), 1)
@@ -95,19 +94,26 @@ class _Rows:
         n_features = features.width(base)
         n_labels = labels.width(label_base, tree)
         notes = (f"features counted from {base}, labels from {label_base}", *features.narrower(base + n_features))
-        # From here on the numbers are columns, in place.
-        self.indices -= np.int32(base)
-        X = csr_array((self.data, self.indices, self.indptr), shape=(self.ends[-1], n_features))
-        X.sort_indices()
-        X.eliminate_zeros()
+        Y = self._label_matrix(n_labels, label_base)
+        if np.count_nonzero(Y) != self.ids.size:
+            labels.check_repeats()
+        if self.state[5]:
+            features.check_repeats()
         return Parsed(
-            X,
-            self._label_matrix(n_labels, label_base),
+            self._feature_matrix(n_features, base),
+            Y,
             tree.names if tree else tuple(str(label_base + label) for label in range(n_labels)),
             tuple(str(base + feature) for feature in range(n_features)),
             tuple(np.diff(self.ends).tolist()),
             notes,
         )
+
+    def _feature_matrix(self, n_features: int, base: int) -> csr_array:
+        self.indices -= np.int32(base)
+        X = csr_array((self.data, self.indices, self.indptr), shape=(self.ends[-1], n_features))
+        X.sort_indices()
+        X.eliminate_zeros()
+        return X
 
     def _label_matrix(self, n_labels: int, base: int) -> BoolArray:
         Y = np.zeros((self.ends[-1], n_labels), np.bool_)
@@ -134,31 +140,14 @@ def _label_base(source: Source, labels: Numbering, tree: LabelTree | None) -> in
 
 
 def _error(code: int, block: Block, at: int) -> UserError:
-    if code == codes.REPEATED_INDEX:
-        at, number = _second(block, at, re.compile(rb"[ \t\r](\d+):"))
-        return block.error(at, f"feature {number} occurs twice in this row")
-    if code == codes.REPEATED_LABEL:
-        at, number = _second(block, block.text.rfind(b"\n", 0, at) + 1, re.compile(rb"(\d+)(?:,|[ \t\r#]*)"))
-        return block.error(at, f"label {number} occurs twice in this row")
     return block.error(at, _MESSAGES[code].format(found=cell_at(block, at, b", \t#")))
-
-
-def _second(block: Block, start: int, pattern: re.Pattern[bytes]) -> tuple[int, int]:
-    """Return where the first number stands that `pattern` meets for the second time in the line from `start` on."""
-    met = set()
-    for match in pattern.finditer(block.text, start, block.text.index(b"\n", start)):
-        number = int(match[1])
-        if number in met:
-            return match.start(1), number
-        met.add(number)
-    raise ValueError("no number occurs twice")
 
 
 _MESSAGES = {
     codes.NOT_A_NUMBER: "expected a number after the colon, found {found}",
     codes.NOT_A_PAIR: "expected index:value, found {found}",
     codes.NOT_A_LABEL: "expected a label's number (whole, not negative), found {found}",
-    codes.NO_CLASS: "found the feature {found} where labels belong; a row without labels starts with a blank",
+    codes.NO_LABELS: "found the feature {found} where labels belong; a row without labels starts with a blank",
     codes.INDEX_TOO_LARGE: "the number {found} is larger than 2147483646",
     codes.BLANK_AFTER_COMMA: "a blank after a comma in the list of labels: write 2,5 instead of 2, 5",
     codes.LABEL_AFTER_BLANK: "found the label {found} after a blank; a row that starts with a blank has no labels",

@@ -57,7 +57,9 @@ class Numbering:
             raise UserError(f"the training part has no {self.what}", self.paths[0])
         wrong = np.flatnonzero((self.numbers < base) | (self.numbers >= base + width))
         if wrong.size:
-            self._refuse(int(wrong[0]), base, width, tree)
+            number = int(self.numbers[wrong[0]])
+            row = int(np.searchsorted(self.indptr, wrong[0], side="right")) - 1
+            self._refuse(row, number, self._message(number, base, width, tree))
         return width
 
     def narrower(self, stop: int) -> Iterator[str]:
@@ -67,15 +69,29 @@ class Numbering:
                 found = f"ends at {self.what} {self.largest(part)}" if self._part(part).size else f"has no {self.what}"
                 yield f"{self.paths[part].name} {found} and keeps the training part's width, up to {stop - 1}"
 
+    def check_repeats(self) -> None:
+        """Refuse a row that has a number twice.
+
+        Raises
+        ------
+        UserError
+            At the second one.
+        """
+        rows = np.repeat(np.arange(self.ends[-1]), np.diff(self.indptr))
+        order = np.lexsort((self.numbers, rows))
+        ordered, rows = self.numbers[order], rows[order]
+        repeated = np.flatnonzero((ordered[1:] == ordered[:-1]) & (rows[1:] == rows[:-1]))
+        if repeated.size:
+            number = int(ordered[repeated[0]])
+            self._refuse(int(rows[repeated[0]]), number, f"{self.what} {number} occurs twice in this row", times=2)
+
     def _part(self, part: int) -> Any:
         return self.numbers[self.indptr[self.ends[part]] : self.indptr[self.ends[part + 1]]]
 
-    def _refuse(self, entry: int, base: int, width: int, tree: LabelTree | None) -> NoReturn:
-        row = int(np.searchsorted(self.indptr, entry, side="right")) - 1
+    def _refuse(self, row: int, number: int, message: str, times: int = 1) -> NoReturn:
         part = int(np.searchsorted(self.ends, row, side="right")) - 1
-        number = int(self.numbers[entry])
-        line, column = _find(self.paths[part], row - self.ends[part], self.what, number)
-        raise UserError(self._message(number, base, width, tree), self.paths[part], line, column)
+        line, column = _find(self.paths[part], row - self.ends[part], self.what, number, times)
+        raise UserError(message, self.paths[part], line, column)
 
     def _message(self, number: int, base: int, width: int, tree: LabelTree | None) -> str:
         if number < base:
@@ -87,17 +103,16 @@ class Numbering:
         return f"{self.what} number {number}, but {last}{hint}"
 
 
-def _find(path: Path, row: int, what: str, number: int) -> tuple[int, int]:
-    """Return line and column of a number in the given row of a file, which has been read without error."""
-    pattern = re.compile(rb"[ \t\r]0*%d:" % number if what == "feature" else rb"(?:^|,)0*%d(?=[, \t\r#]|$)" % number)
+def _find(path: Path, row: int, what: str, number: int, times: int) -> tuple[int, int]:
+    """Return line and column where a row of a file, read without error before, has a number for the n-th time."""
+    labels = rb"(?:^|(?<=,))0*%d(?=[, \t\r#]|$)"
+    pattern = re.compile((rb"(?<=[ \t\r])0*%d(?=:)" if what == "feature" else labels) % number)
     for block in read_blocks(path):
         for offset, line in enumerate(block.text.split(b"\n")):
             content = line.partition(b"#")[0]
             if line in (b"", b"\r") or (b"#" in line and not content.strip()):
                 continue
             if row == 0:
-                match = pattern.search(content)
-                start = match.start() + (content[match.start() : match.start() + 1] in b", \t\r") if match else 0
-                return block.line + offset, start + 1
+                return block.line + offset, [match.start() for match in pattern.finditer(content)][times - 1] + 1
             row -= 1
     raise ValueError(f"{path} has changed while it was read")

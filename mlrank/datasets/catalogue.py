@@ -11,7 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field
 from mlrank.errors import UserError, unknown_name
 from mlrank.resources import shipped
 
-__all__ = ["Entry", "Location", "PinnedFile", "find_entry", "locate", "missing_message", "read_catalogue"]
+__all__ = [
+    "Entry",
+    "Location",
+    "PinnedFile",
+    "check_sizes",
+    "find_entry",
+    "locate",
+    "missing_message",
+    "read_catalogue",
+]
 
 Role = Literal["train", "test", "labels"]
 
@@ -87,10 +96,12 @@ class Location:
     ----------
     where : "MLRANK_DATA", "cache", "embedded" or "stand-in"
     files : mapping from role to Path
+    pinned : mapping from role to PinnedFile
     """
 
     where: str
     files: Mapping[Role, Path]
+    pinned: Mapping[Role, PinnedFile]
 
 
 def read_catalogue() -> dict[str, Entry]:
@@ -123,17 +134,30 @@ def locate(entry: Entry) -> Location | None:
     Raises
     ------
     UserError
-        If MLRANK_DATA is no folder, or a file has another size than the catalogue says.
+        If MLRANK_DATA is no folder.
     """
     if entry.generate:
-        return Location("stand-in", {})
+        return Location("stand-in", {}, {})
     for where, folder, files in _places(entry):
         paths = {role: folder / file.path for role, file in files.items()}
         if paths and all(path.is_file() for path in paths.values()):
-            for role, path in paths.items():
-                _check_size(path, files[role])
-            return Location(where, paths)
+            return Location(where, paths, files)
     return None
+
+
+def check_sizes(location: Location) -> None:
+    """Refuse files that cannot be the catalogue's, because they have another size.
+
+    Raises
+    ------
+    UserError
+        At the first one.
+    """
+    for role, path in location.files.items():
+        found, expected = path.stat().st_size, location.pinned[role].bytes
+        if found != expected:
+            message = f"holds {found} bytes, the catalogue's file has {expected}: not the same file; get it again"
+            raise UserError(message, path)
 
 
 def missing_message(entry: Entry) -> str:
@@ -158,10 +182,3 @@ def _places(entry: Entry) -> list[tuple[str, Path, Mapping[Role, PinnedFile]]]:
 def _cache() -> Path:
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "mlrank"
-
-
-def _check_size(path: Path, file: PinnedFile) -> None:
-    found = path.stat().st_size
-    if found != file.bytes:
-        message = f"holds {found} bytes, the catalogue's file has {file.bytes}: not the same file; get it again"
-        raise UserError(message, path)

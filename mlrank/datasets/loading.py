@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mlrank.datasets.catalogue import Entry, find_entry, locate, missing_message, read_catalogue
+from mlrank.datasets.catalogue import Entry, check_sizes, find_entry, locate, missing_message, read_catalogue
 from mlrank.datasets.files import file_stem
 from mlrank.datasets.parsed import Parsed, Source
 from mlrank.datasets.readers import format_of, reader_for
@@ -81,6 +81,7 @@ def _from_catalogue(entry: Entry, name: str | None) -> Dataset:
     location = locate(entry)
     if location is None:
         raise UserError(missing_message(entry))
+    check_sizes(location)
     files = location.files
     parts = tuple(files[role] for role in ("train", "test") if role in files)
     parsed = reader_for(entry.format or "")(Source(parts, files.get("labels"), entry.zero_based))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features
 from mlrank.datasets.record import Dataset
@@ -53,6 +54,7 @@ def generate(
     power: float = 0.8,
     least_positives: int = 5,
     n_train: int | None = None,
+    stands_for: str = "",
     seed: int,
 ) -> Dataset:
     """Generate stand-in data; equal arguments give equal bytes.
@@ -77,6 +79,8 @@ def generate(
         Least number of positive rows of a label.
     n_train : int, optional
         Size of the training part of an official split.
+    stands_for : str
+        What the data stand in for, to be named in the title of every table.
     seed : int
 
     Raises
@@ -99,7 +103,7 @@ def generate(
         tuple(f"label {label} of group {group}" for label, group in enumerate(factors.groups)),
         tuple(f"feature {feature}" for feature in range(n_features)),
         None if n_train is None else (rows[:n_train], rows[n_train:]),
-        f"stand-in data, generated (seed {seed})",
+        f"stand-in data{' for ' * bool(stands_for)}{stands_for}, generated (seed {seed})",
     )
 
 
@@ -174,7 +178,7 @@ def _counts(rng: np.random.Generator, factors: _Factors, n_features: int, noise:
     # Some bins are common and some rare in every row, as in histograms of words.
     rates = np.exp(np.round(logs + rng.standard_normal(n_features), 6))
     rates *= COUNTS_PER_ROW / rates.sum(axis=1, keepdims=True)
-    return as_features(rng.poisson(np.round(rates, 6)).astype(np.float64))
+    return as_features(csr_array(rng.poisson(np.round(rates, 6)).astype(np.float64)))
 
 
 _MAKERS = {"dense": _dense, "counts": _counts}

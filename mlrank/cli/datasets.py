@@ -1,0 +1,158 @@
+"""``mlrank datasets``: the data sets known by name, and what is in them."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlrank.cli.options import Json
+
+if TYPE_CHECKING:
+    from mlrank.datasets import Dataset
+    from mlrank.datasets.catalogue import Entry
+
+__all__ = ["app"]
+
+app = typer.Typer(help="List and describe the data sets known by name.", no_args_is_help=True)
+
+# How many of the most and the least frequent labels `info` shows.
+SHOWN_LABELS = 5
+
+
+@app.command(name="list")
+def list_datasets(as_json: Json = False) -> None:
+    """List the catalogue: sizes as loaded, and where each data set would be read from."""
+    from mlrank.datasets import read_catalogue
+
+    rows = [_summary(entry) for entry in read_catalogue().values()]
+    if as_json:
+        _print_json(rows)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("name", "n (train + test)", "d", "k", "labels/row", "read from", box=None, header_style="bold")
+    for column in table.columns[1:5]:
+        column.justify = "right"
+    for row in rows:
+        n = f"{row['n_train']} + {row['n_test']}" if row["n_test"] else str(row["n_train"])
+        cells = (n, *(str(row[key]) for key in ("n_features", "n_labels")), f"{row['cardinality']:.3f}")
+        table.add_row(row["name"], *cells, row["read_from"])
+    Console().print(table)
+    typer.echo("missing: 'mlrank datasets info NAME' says how to get it")
+
+
+@app.command()
+def info(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from 'mlrank datasets list'.")],
+    as_json: Json = False,
+) -> None:
+    """Describe one data set: its files, addresses and citation and, if it is here, what is in it."""
+    from mlrank.datasets import load_dataset
+    from mlrank.datasets.catalogue import find_entry, locate, missing_message
+
+    entry = find_entry(name)
+    described = {**_summary(entry), **_origin(entry)}
+    if locate(entry) is None:
+        described["missing"] = missing_message(entry)
+    else:
+        described["loaded"] = _content(load_dataset(entry.name))
+    if as_json:
+        _print_json(described)
+    else:
+        _print_described(described)
+
+
+def _summary(entry: "Entry") -> dict[str, Any]:
+    from mlrank.datasets.catalogue import locate
+
+    location = locate(entry)
+    sizes = ("n_train", "n_test", "n_features", "n_labels", "cardinality")
+    return {
+        "name": entry.name,
+        "title": entry.title,
+        **{key: getattr(entry, key) for key in sizes},
+        "split": entry.split,
+        "read_from": location.where if location else "missing",
+    }
+
+
+def _origin(entry: "Entry") -> dict[str, Any]:
+    fields = entry.model_dump(mode="json")
+    kept = ("aliases", "format", "files", "embedded", "made_from", "generate", "n_attributes")
+    return {key: fields[key] for key in (*kept, "citation", "caveat", "note") if fields[key]}
+
+
+def _content(dataset: "Dataset") -> dict[str, Any]:
+    import numpy as np
+    from scipy.sparse import issparse
+
+    from mlrank.datasets import dataset_hash
+
+    X, Y = dataset.X, dataset.Y
+    positives = Y.sum(axis=0)
+    order = np.argsort(-positives, kind="stable")
+    frequencies = [{"label": dataset.label_names[label], "positives": int(positives[label])} for label in order]
+    return {
+        "source": dataset.source,
+        "hash": dataset_hash(dataset),
+        "n_samples": dataset.n_samples,
+        "n_features": dataset.n_features,
+        "n_labels": dataset.n_labels,
+        "storage": "sparse" if issparse(X) else "dense",
+        "density": float((X.nnz if issparse(X) else np.count_nonzero(X)) / (X.shape[0] * X.shape[1])),
+        "cardinality": dataset.cardinality,
+        "distinct_label_sets": len(np.unique(np.packbits(Y, axis=1), axis=0)),
+        "rows_without_labels": int((~Y.any(axis=1)).sum()),
+        "labels_without_rows": int((positives == 0).sum()),
+        "label_frequencies": frequencies,
+    }
+
+
+def _print_json(value: Any) -> None:
+    import json
+
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _print_described(described: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold")
+    # Addresses and hashes are there to be copied: better long than cut.
+    grid.add_column(overflow="fold")
+    for key, value in described.items():
+        for place, line in enumerate(_lines(key, value)):
+            grid.add_row("" if place else key.replace("_", " "), escape(line))
+    console.print(grid)
+
+
+def _lines(key: str, value: Any) -> list[str]:
+    """Return a value as lines of text."""
+    if key == "loaded":
+        return [line for inner, part in value.items() for line in _loaded_lines(inner, part)]
+    if key in ("files", "embedded"):
+        return [line for role, file in value.items() for line in _file_lines(f"{role}: ", file)]
+    if key == "made_from":
+        return [line for file in value for line in _file_lines("", file)]
+    if isinstance(value, dict):
+        return [", ".join(f"{inner}={part}" for inner, part in value.items())]
+    return [", ".join(value) if isinstance(value, list) else str(value)]
+
+
+def _file_lines(role: str, file: dict[str, Any]) -> list[str]:
+    lines = [f"{role}{file['path']}, {file['bytes']} bytes", f"  sha256 {file['sha256']}"]
+    return [*lines, f"  {file['url']}"] if file["url"] else lines
+
+
+def _loaded_lines(key: str, value: Any) -> list[str]:
+    if key != "label_frequencies":
+        digits = {"density": ".4g", "cardinality": ".3f"}.get(key, "")
+        return [f"{key.replace('_', ' ')}: {value:{digits}}"]
+    rows = [f"  {row['positives']:>{len(str(value[0]['positives']))}} {row['label']}" for row in value]
+    if len(rows) > 2 * SHOWN_LABELS:
+        rows[SHOWN_LABELS:-SHOWN_LABELS] = [f"  ... {len(rows) - 2 * SHOWN_LABELS} more"]
+    return ["label frequencies:", *rows]

@@ -1,6 +1,9 @@
 """What a threshold strategy is: it turns real scores into label sets."""
 
-from typing import ClassVar, Protocol
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray
 
@@ -12,6 +15,14 @@ class Cut(Protocol):
 
     def __call__(self, scores: FloatArray, X: Features, Y: BoolArray | None = None) -> BoolArray:
         """Return predicted label sets (n_samples, n_labels); only ORACLE strategies are handed the true `Y`."""
+        ...
+
+    def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
+        """Return the arrays that define the cut."""
+        ...
+
+    def meta(self) -> Mapping[str, Any]:
+        """Return the rest of what defines the cut, as JSON values; "cut" names its kind."""
         ...
 
 

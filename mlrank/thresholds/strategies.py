@@ -1,0 +1,196 @@
+"""The threshold strategies: frozen settings, ``fit(scores, Y, X) -> Cut``."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mlrank.arrays import BoolArray, Features, FloatArray, as_features
+from mlrank.errors import unknown_name
+from mlrank.thresholds.base import Cut
+from mlrank.thresholds.cuts import FeatureCut, LabelCut, OracleCut, ScoreCut, TopCut, check_scores
+from mlrank.thresholds.svr import linear_svr
+from mlrank.thresholds.targets import TARGETS, between
+
+__all__ = ["LstsqScores", "OracleSize", "PerLabelF1", "SVRMidpoint", "TopK", "Zero"]
+
+# Scores of a ranking loss sum to about 0 over the labels; singular values below this fraction of the largest are noise.
+RCOND = 1e-10
+
+
+@dataclass(frozen=True)
+class Zero:
+    """Predict the labels with a score above 0."""
+
+    ORACLE: ClassVar[bool] = False
+    FIT_ON: ClassVar[str] = "train"
+
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
+        """Return the cut; nothing is fitted."""
+        check_scores(scores, Y, X)
+        return LabelCut(np.zeros(scores.shape[1]))
+
+
+@dataclass(frozen=True)
+class SVRMidpoint:
+    """Learn a threshold h(x) by linear support vector regression on the features.
+
+    Rank-HLapSVM paper, section 3.4. The target of a row is the middle between its lowest relevant and highest
+    irrelevant score; rows without relevant or without irrelevant labels have none and are dropped, and if no row has
+    one, h = 0.
+    The bias of the regression is not penalised. Predicted are the labels with f > h. A fit costs a few ordinary least
+    squares (see `mlrank.thresholds.svr`).
+
+    Parameters
+    ----------
+    C, epsilon : float
+        Of the regression; the paper names none.
+    target : "midpoint", "ew" or "min_error"
+        As printed, or one of two readings of the target of Elisseeff and Weston that the paper cites
+        (`mlrank.thresholds.targets`).
+    tol : float
+        Relative duality gap to reach; the cut says whether it was.
+    """
+
+    C: float = 1.0
+    epsilon: float = 0.1
+    target: str = "midpoint"
+    tol: float = 1e-8
+    ORACLE: ClassVar[bool] = False
+    FIT_ON: ClassVar[str] = "train"
+
+    def __post_init__(self) -> None:
+        _check_number("C", self.C, above=0)
+        _check_number("epsilon", self.epsilon, least=0)
+        _check_number("tol", self.tol, above=0)
+        _check_target(self.target)
+
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
+        """Fit to scores (n_samples, n_labels), their true labels and features."""
+        features = as_features(X)
+        check_scores(scores, Y, features)
+        h = TARGETS[self.target](scores, Y)
+        used = np.flatnonzero(~np.isnan(h))
+        if not used.size:
+            return FeatureCut(np.zeros(features.shape[1]), 0.0, 0, 0.0, True)
+        fit = linear_svr(as_features(features[used]), h[used], self.C, self.epsilon, self.tol)
+        return FeatureCut(fit.coef, fit.intercept, used.size, fit.optimality, fit.optimality <= self.tol)
+
+
+@dataclass(frozen=True)
+class LstsqScores:
+    """Learn a threshold h(f) by least squares on the scores themselves and a constant.
+
+    Elisseeff and Weston, NIPS 2001. The solution of least norm is taken, the constant's coefficient included, because
+    the scores of ranking methods are linearly dependent. Rows without relevant or without irrelevant labels have no
+    target and are dropped; if no row has one, h = 0. Predicted are the labels with f > h.
+
+    Parameters
+    ----------
+    target : "min_error", "ew" or "midpoint"
+        The threshold with the fewest wrong labels in one of two readings, or the middle between lowest relevant and
+        highest irrelevant score (`mlrank.thresholds.targets`).
+    """
+
+    target: str = "min_error"
+    ORACLE: ClassVar[bool] = False
+    FIT_ON: ClassVar[str] = "train"
+
+    def __post_init__(self) -> None:
+        _check_target(self.target)
+
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
+        """Fit to scores (n_samples, n_labels) and their true labels."""
+        check_scores(scores, Y, X)
+        h = TARGETS[self.target](scores, Y)
+        used = ~np.isnan(h)
+        if not used.any():
+            return ScoreCut(np.zeros(scores.shape[1]), 0.0, 0)
+        design = np.column_stack([scores[used], np.ones(np.count_nonzero(used))])
+        solution: FloatArray = np.linalg.lstsq(design, h[used], rcond=RCOND)[0].astype(np.float64, copy=False)
+        return ScoreCut(solution[:-1], float(solution[-1]), len(design))
+
+
+@dataclass(frozen=True)
+class PerLabelF1:
+    """Choose for each label the threshold with the largest F1.
+
+    Candidates are inf, the middles between neighbouring distinct scores of the label, and -inf. Of equally good ones
+    the largest is taken, so a label without positives is never predicted. Fitted to held-out scores unless told
+    otherwise, because scores of the training rows themselves are too well separated. Cost: one sort per label.
+    """
+
+    ORACLE: ClassVar[bool] = False
+    FIT_ON: ClassVar[str] = "heldout"
+
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
+        """Fit to scores (n_samples, n_labels) and their true labels."""
+        check_scores(scores, Y, X)
+        order = np.argsort(-scores, axis=0)
+        falling, relevant = np.take_along_axis(scores, order, axis=0), np.take_along_axis(Y, order, axis=0)
+        edge = np.full((1, scores.shape[1]), np.inf)
+        candidates = np.vstack([edge, between(falling[1:], falling[:-1]), -edge])
+        # Row m of what follows: the m best rows predicted. Equal scores cannot be parted.
+        hits = np.pad(np.cumsum(relevant, axis=0), ((1, 0), (0, 0)))
+        f1 = 2 * hits / np.maximum(np.arange(len(scores) + 1)[:, None] + Y.sum(axis=0), 1)
+        f1[1:-1][falling[1:] == falling[:-1]] = -1.0
+        return LabelCut(np.take_along_axis(candidates, f1.argmax(axis=0)[None], axis=0)[0])
+
+
+@dataclass(frozen=True)
+class TopK:
+    """Predict the `k` best scored labels of every row, ties by lower label index.
+
+    Parameters
+    ----------
+    k : int
+    """
+
+    k: int = 1
+    ORACLE: ClassVar[bool] = False
+    FIT_ON: ClassVar[str] = "train"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, (int, np.integer)) or self.k < 1:
+            raise ValueError(f"k must be a whole number of at least 1, found {self.k!r}")
+
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
+        """Return the cut; nothing is fitted.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than `k` labels.
+        """
+        check_scores(scores, Y, X)
+        if self.k > scores.shape[1]:
+            raise ValueError(f"top_k with k={self.k} needs that many labels, found {scores.shape[1]}")
+        return TopCut(int(self.k))
+
+
+@dataclass(frozen=True)
+class OracleSize:
+    """Predict as many labels as the row truly has, the best scored ones, ties by lower label index.
+
+    It reads the labels of the rows it decides on, so its results are an upper reference and not a method's.
+    """
+
+    ORACLE: ClassVar[bool] = True
+    FIT_ON: ClassVar[str] = "train"
+
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
+        """Return the cut; nothing is fitted."""
+        check_scores(scores, Y, X)
+        return OracleCut()
+
+
+def _check_number(name: str, value: Any, above: float = -np.inf, least: float = -np.inf) -> None:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool) and np.isfinite(value)
+    if not (number and value > above and value >= least):
+        words = f"of at least {least}" if np.isfinite(least) else f"above {above}"
+        raise ValueError(f"{name} must be a number {words}, found {value!r}")
+
+
+def _check_target(target: str) -> None:
+    if target not in TARGETS:
+        raise ValueError(unknown_name("target", target, TARGETS))

@@ -1,0 +1,299 @@
+import json
+import math
+import pickle
+from dataclasses import FrozenInstanceError, fields
+from itertools import pairwise, product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.sparse import csr_array
+
+from mlrank.thresholds import THRESHOLDS
+from mlrank.thresholds.targets import between, ew, midpoint, min_error
+
+FIXTURES = sorted((Path(__file__).parents[1] / "fixtures").glob("*.npz"))
+
+
+def drawn(n_samples=40, n_features=5, n_labels=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_samples, n_features)) * (rng.random((n_samples, n_features)) < 0.6)
+    scores = X @ rng.normal(size=(n_features, n_labels)) + 0.3 * rng.normal(size=(n_samples, n_labels))
+    return scores, rng.random((n_samples, n_labels)) < 1 / (1 + np.exp(0.5 - scores)), X
+
+
+def wrong_labels(row, relevant, threshold):
+    return sum(1 for f, y in zip(row, relevant, strict=True) if (f > threshold) != y)
+
+
+class TestTargets:
+    def test_by_hand(self):
+        scores = np.array([[2.0, 0.5, -1.0], [2.0, 1.0, 0.0], [1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
+        Y = np.array([[1, 0, 0], [1, 0, 1], [0, 0, 0], [1, 1, 1]], dtype=bool)
+        np.testing.assert_array_equal(midpoint(scores, Y), [1.25, 0.5, np.nan, np.nan])
+        np.testing.assert_array_equal(min_error(scores, Y), [1.25, -0.1, np.nan, np.nan])
+        np.testing.assert_array_equal(ew(scores, Y), [1.25, 1.5, np.nan, np.nan])
+
+    @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+    @pytest.mark.parametrize("method", ["rank", "hlap"])
+    def test_certified(self, path, method):
+        data = np.load(path)
+        scores, Y = data[f"{method}_F"], data["in_Y"] == 1
+        np.testing.assert_allclose(midpoint(scores, Y), data[f"{method}_h_printed"], atol=1e-12)
+        np.testing.assert_allclose(ew(scores, Y), data[f"{method}_h_ew"], atol=1e-12)
+
+    def test_every_order_of_three_scores_with_every_label_set(self):
+        for values, relevant in product(product([0.0, 1.0, 3.0], repeat=3), product([False, True], repeat=3)):
+            scores, Y = np.array([values]), np.array([relevant])
+            if len(set(relevant)) == 1:
+                assert math.isnan(midpoint(scores, Y)[0])
+                assert math.isnan(min_error(scores, Y)[0])
+                assert math.isnan(ew(scores, Y)[0])
+                continue
+            lowest = min(f for f, y in zip(values, relevant, strict=True) if y)
+            highest = max(f for f, y in zip(values, relevant, strict=True) if not y)
+            assert midpoint(scores, Y)[0] == (lowest + highest) / 2
+            distinct = sorted(set(values))
+            middles = [(a + b) / 2 for a, b in pairwise(distinct)]
+            candidates = [distinct[0] - 0.1, *middles, distinct[-1] + 0.1]
+            assert min_error(scores, Y)[0] == min(candidates, key=lambda h: (wrong_labels(values, relevant, h), h))
+            inner = middles or candidates
+            assert ew(scores, Y)[0] == min(inner, key=lambda h: (wrong_labels(values, relevant, h), -h))
+
+    def test_neighbouring_numbers_are_still_parted(self):
+        low = np.array([1.0, 1.0 + 2**-52, -1.0])
+        high = np.nextafter(low, np.inf)
+        assert np.all((between(low, high) < high) & (between(low, high) >= low))
+        assert between(np.array([1.7e308]), np.array([1.7e308])) == 1.7e308
+
+
+def test_zero_is_strict():
+    scores, Y = np.array([[0.0, -0.0, 1e-300, -1e-300]]), np.ones((1, 4), dtype=bool)
+    cut = THRESHOLDS["zero"]().fit(scores, Y, np.zeros((1, 1)))
+    assert cut(scores, np.zeros((1, 1))).tolist() == [[False, False, True, False]]
+
+
+class TestSVRMidpoint:
+    def test_it_is_the_regression_of_the_targets_on_the_features(self):
+        scores, Y, X = drawn()
+        cut = THRESHOLDS["svr_midpoint"](C=2.0, epsilon=0.05).fit(scores, Y, X)
+        h = midpoint(scores, Y)
+        used = ~np.isnan(h)
+        assert 0 < np.count_nonzero(used) < len(Y)
+        assert (cut.n_used, cut.converged) == (np.count_nonzero(used), True)
+
+        def objective(coef, intercept):
+            errors = np.abs(h[used] - X[used] @ coef - intercept) - 0.05
+            return 0.5 * coef @ coef + 2.0 * np.maximum(errors, 0).sum()
+
+        best = objective(cut.coef, cut.intercept)
+        rng = np.random.default_rng(1)
+        for size in (1e-3, 1e-1):
+            for _ in range(50):
+                moved = objective(cut.coef + size * rng.normal(size=5), cut.intercept + size * rng.normal())
+                assert moved >= best * (1 - 1e-8)
+        expected = scores > (X @ cut.coef + cut.intercept)[:, None]
+        assert 0 < np.count_nonzero(expected) < expected.size
+        np.testing.assert_array_equal(cut(scores, X), expected)
+
+    def test_sparse_features_equal_dense_ones(self):
+        for n_features in (5, 80):
+            scores, Y, X = drawn(n_features=n_features)
+            dense, sparse = (THRESHOLDS["svr_midpoint"](tol=1e-10).fit(scores, Y, part) for part in (X, csr_array(X)))
+            np.testing.assert_allclose(sparse.coef, dense.coef, atol=1e-5)
+            assert sparse.intercept == pytest.approx(dense.intercept, abs=1e-5)
+            np.testing.assert_array_equal(sparse(scores, csr_array(X)), dense(scores, X))
+
+    def test_the_other_target(self):
+        scores, Y, X = drawn(seed=2)
+        lone = THRESHOLDS["svr_midpoint"](C=1e4, epsilon=0.0, target="min_error")
+        rows = np.flatnonzero(~np.isnan(midpoint(scores, Y)))[:4]
+        # Fewer rows than features + 1 and a large C: the targets are met.
+        cut = lone.fit(scores[rows], Y[rows], X[rows])
+        np.testing.assert_allclose(X[rows] @ cut.coef + cut.intercept, min_error(scores, Y)[rows], atol=1e-4)
+
+    @pytest.mark.parametrize("X", [np.ones((3, 2)), csr_array(np.ones((3, 2)))])
+    def test_rows_without_target_give_threshold_zero(self, X):
+        scores, Y = np.array([[1.0, -1.0]] * 3), np.array([[True, True], [False, False], [True, True]])
+        cut = THRESHOLDS["svr_midpoint"]().fit(scores, Y, X)
+        assert (cut.n_used, cut.intercept, cut.coef.tolist(), cut.converged) == (0, 0.0, [0.0, 0.0], True)
+        assert cut(scores, X).tolist() == [[True, False]] * 3
+
+
+class TestLstsqScores:
+    @pytest.mark.parametrize(("target", "function"), [("min_error", min_error), ("midpoint", midpoint), ("ew", ew)])
+    def test_it_is_the_shortest_least_squares_solution(self, target, function):
+        scores, Y, X = drawn(seed=3)
+        scores -= scores.mean(axis=1, keepdims=True)
+        cut = THRESHOLDS["lstsq_scores"](target=target).fit(scores, Y, X)
+        h = function(scores, Y)
+        used = ~np.isnan(h)
+        design = np.hstack([scores[used], np.ones((np.count_nonzero(used), 1))])
+        expected = np.linalg.pinv(design, rcond=1e-9) @ h[used]
+        np.testing.assert_allclose([*cut.coef, cut.intercept], expected, atol=1e-9)
+        assert cut.n_used == np.count_nonzero(used)
+        # The scores of a row sum to 0, so the shortest solution is orthogonal to (1, .., 1, 0).
+        assert cut.coef.sum() == pytest.approx(0.0, abs=1e-9)
+        np.testing.assert_array_equal(cut(scores, X), scores > (scores @ expected[:-1] + expected[-1])[:, None])
+
+    def test_min_error_is_the_default(self):
+        assert THRESHOLDS["lstsq_scores"]() == THRESHOLDS["lstsq_scores"](target="min_error")
+        assert THRESHOLDS["svr_midpoint"]() == THRESHOLDS["svr_midpoint"](C=1.0, epsilon=0.1, target="midpoint")
+
+    def test_rows_without_target_give_threshold_zero(self):
+        scores, Y = np.array([[1.0, -1.0]] * 2), np.array([[True, True], [False, False]])
+        cut = THRESHOLDS["lstsq_scores"]().fit(scores, Y, np.ones((2, 1)))
+        assert (cut.n_used, cut.intercept, cut.coef.tolist()) == (0, 0.0, [0.0, 0.0])
+        assert cut(scores, np.ones((2, 1))).tolist() == [[True, False]] * 2
+
+
+def f1(Y, predicted):
+    hits = sum(1 for y, p in zip(Y, predicted, strict=True) if y and p)
+    return 2 * hits / max(1, sum(Y) + sum(predicted))
+
+
+class TestPerLabelF1:
+    @settings(max_examples=80, deadline=None)
+    @given(st.data(), st.integers(1, 7))
+    def test_brute_force(self, data, n):
+        scores = data.draw(arrays(np.float64, (n, 2), elements=st.sampled_from([-1.0, 0.0, 0.5, 2.0, 3.0])))
+        Y = data.draw(arrays(bool, (n, 2)))
+        cut = THRESHOLDS["per_label_f1"]().fit(scores, Y, np.zeros((n, 1)))
+        for label in range(2):
+            f, y = scores[:, label], Y[:, label]
+            distinct = sorted(set(f.tolist()))
+            middles = [(a + b) / 2 for a, b in pairwise(distinct)]
+            best = max([-math.inf, *middles, math.inf], key=lambda h: (f1(y, f > h), h))
+            assert cut.thresholds[label] == best
+
+    @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+    @pytest.mark.parametrize("kind", ["loo", "self"])
+    def test_certified(self, path, kind):
+        data = np.load(path)
+        scores, Y = data[f"bknn_{kind}_f"], data["in_Y"] == 1
+        cut = THRESHOLDS["per_label_f1"]().fit(scores, Y, np.zeros((len(Y), 1)))
+        np.testing.assert_allclose(cut.thresholds, data[f"bknn_{kind}_h"], atol=1e-9)
+        reached = [f1(y, p) for y, p in zip(Y.T, cut(scores, None).T, strict=True)]
+        np.testing.assert_allclose(reached, data[f"bknn_{kind}_bestF1"], atol=1e-12)
+
+    def test_a_label_never_and_a_label_always_relevant(self):
+        scores = np.array([[1.0, 1.0], [2.0, -5.0]])
+        cut = THRESHOLDS["per_label_f1"]().fit(scores, np.array([[False, True]] * 2), np.zeros((2, 1)))
+        assert cut.thresholds.tolist() == [math.inf, -math.inf]
+        assert cut(np.array([[1e9, -1e9]]), np.zeros((1, 1))).tolist() == [[False, True]]
+
+
+def test_top_k_prefers_lower_label_indices():
+    scores = np.array([[1.0, 3.0, 3.0, 3.0], [0.0, 0.0, 0.0, 1.0]])
+    X = np.zeros((2, 1))
+    cut = THRESHOLDS["top_k"](k=2).fit(scores, np.ones((2, 4), bool), X)
+    assert cut(scores, X).astype(int).tolist() == [[0, 1, 1, 0], [1, 0, 0, 1]]
+    whole = THRESHOLDS["top_k"](k=4).fit(scores, np.ones((2, 4), bool), X)
+    assert whole(scores, X).all()
+
+
+def test_oracle_size_predicts_as_many_as_there_are():
+    scores = np.array([[1.0, 3.0, 2.0], [0.0, 0.0, 0.0], [1.0, 2.0, 3.0], [3.0, 2.0, 1.0]])
+    Y = np.array([[1, 0, 1], [0, 0, 1], [0, 0, 0], [1, 1, 1]], dtype=bool)
+    X = np.zeros((4, 1))
+    cut = THRESHOLDS["oracle_size"]().fit(scores, Y, X)
+    assert cut(scores, X, Y).astype(int).tolist() == [[0, 1, 1], [1, 0, 0], [0, 0, 0], [1, 1, 1]]
+    with pytest.raises(ValueError, match="oracle_size needs the true labels"):
+        cut(scores, X)
+
+
+CHOSEN = {"top_k": {"k": 2}}
+
+
+@pytest.mark.parametrize("name", THRESHOLDS)
+class TestEveryStrategy:
+    def test_it_says_what_it_looks_at(self, name):
+        strategy = THRESHOLDS[name]
+        assert strategy.ORACLE is (name == "oracle_size")
+        assert strategy.FIT_ON == ("heldout" if name == "per_label_f1" else "train")
+        settings = [field.name for field in fields(strategy)]
+        assert "ORACLE" not in settings
+        assert "FIT_ON" not in settings
+
+    def test_it_is_frozen_comparable_and_pickles(self, name):
+        strategy = THRESHOLDS[name](**CHOSEN.get(name, {}))
+        assert pickle.loads(pickle.dumps(strategy)) == strategy
+        with pytest.raises((FrozenInstanceError, TypeError)):
+            strategy.C = 1.0
+
+    def test_read_only_inputs_repeat_and_survive_saving(self, name):
+        scores, Y, X = drawn(seed=4)
+        before = [part.copy() for part in (scores, Y, X)]
+        for part in (scores, Y, X):
+            part.flags.writeable = False
+        strategy = THRESHOLDS[name](**CHOSEN.get(name, {}))
+        first, second = strategy.fit(scores, Y, X), strategy.fit(scores, Y, X)
+        truth = Y if strategy.ORACLE else None
+        found = first(scores, X, truth)
+        assert (found.dtype, found.shape) == (np.bool_, Y.shape)
+        np.testing.assert_array_equal(found, second(scores, X, truth))
+        for part, was in zip((scores, Y, X), before, strict=True):
+            np.testing.assert_array_equal(part, was)
+        meta = json.loads(json.dumps(first.meta()))
+        kind = meta.pop("cut")
+        again = type(first)(**meta, **first.arrays())
+        np.testing.assert_array_equal(found, again(scores, X, truth))
+        assert kind == type(first).__name__.removesuffix("Cut").lower()
+
+    def test_only_the_rows_own_truth_decides(self, name):
+        """A cut decides row by row: the other rows of the call do not matter."""
+        scores, Y, X = drawn(seed=5)
+        strategy = THRESHOLDS[name](**CHOSEN.get(name, {}))
+        cut = strategy.fit(scores, Y, X)
+        rows = np.array([7, 3, 11])
+        truth = (Y, Y[rows]) if strategy.ORACLE else (None, None)
+        np.testing.assert_array_equal(cut(scores, X, truth[0])[rows], cut(scores[rows], X[rows], truth[1]))
+
+    def test_wrong_input_is_refused(self, name):
+        scores, Y, X = drawn()
+        strategy = THRESHOLDS[name](**CHOSEN.get(name, {}))
+        holed = scores.copy()
+        holed[3, 2] = np.nan
+        with pytest.raises(ValueError, match="1 entries that are not finite, the first in row 3, label 2"):
+            strategy.fit(holed, Y, X)
+        with pytest.raises(ValueError, match=r"found bool of shape \(40, 3\)"):
+            strategy.fit(scores, Y[:, :3], X)
+        with pytest.raises(ValueError, match="found int64 of shape"):
+            strategy.fit(scores, Y.astype(np.int64), X)
+        with pytest.raises(ValueError, match="X has 39 rows, scores has 40"):
+            strategy.fit(scores, Y, X[1:])
+        with pytest.raises(ValueError, match="not finite"):
+            strategy.fit(scores, Y, X)(holed, X, Y)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "message"),
+    [
+        ("svr_midpoint", {"C": 0.0}, "C must be a number above 0, found 0.0"),
+        ("svr_midpoint", {"C": math.inf}, "C must be a number above 0, found inf"),
+        ("svr_midpoint", {"C": "1"}, "C must be a number above 0, found '1'"),
+        ("svr_midpoint", {"C": True}, "C must be a number above 0, found True"),
+        ("svr_midpoint", {"epsilon": -0.1}, "epsilon must be a number of at least 0, found -0.1"),
+        ("svr_midpoint", {"tol": 0}, "tol must be a number above 0, found 0"),
+        ("svr_midpoint", {"target": "midpiont"}, "unknown target 'midpiont'. Did you mean 'midpoint'?"),
+        ("lstsq_scores", {"target": "ranks"}, "unknown target 'ranks'"),
+        ("top_k", {"k": 0}, "k must be a whole number of at least 1, found 0"),
+        ("top_k", {"k": 1.5}, "k must be a whole number of at least 1, found 1.5"),
+        ("top_k", {"k": True}, "k must be a whole number of at least 1, found True"),
+    ],
+)
+def test_wrong_settings_are_refused(name, wrong, message):
+    with pytest.raises(ValueError, match=message.replace("?", r"\?")):
+        THRESHOLDS[name](**wrong)
+
+
+def test_cuts_of_another_width_are_refused():
+    scores, Y, X = drawn()
+    for name in ("zero", "lstsq_scores", "per_label_f1"):
+        with pytest.raises(ValueError, match="fitted to 4 labels, scores has 3"):
+            THRESHOLDS[name]().fit(scores, Y, X)(scores[:, :3], X)
+    with pytest.raises(ValueError, match="k=5 needs that many labels, found 4"):
+        THRESHOLDS["top_k"](k=5).fit(scores, Y, X)

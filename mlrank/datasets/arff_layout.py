@@ -94,19 +94,18 @@ def make_plan(header: Header, layout: Layout) -> Any:
     """
     from mlrank.datasets._arff_kernels import Plan
 
-    _check_same(header, layout)
-    words = [_words(attribute, layout) for attribute in header.attributes]
+    roles = _roles(header, layout)
+    words = [_words(attribute, kind, layout) for attribute, kind in roles]
     pool = [value for attribute in words for value, _ in attribute]
-    kinds = [_kind(attribute) for attribute in header.attributes]
     return Plan(
-        kind=np.array(kinds, np.int8),
-        to_y=np.array([attribute.name in layout.label_attributes for attribute in header.attributes]),
-        target=np.array([_target(attribute, layout) for attribute in header.attributes], np.int64),
+        kind=np.array([kind for _, kind in roles], np.int8),
+        to_y=np.array([attribute.name in layout.label_attributes for attribute, _ in roles]),
+        target=np.array([_target(attribute, kind, layout) for attribute, kind in roles], np.int64),
         first=np.array([0, *accumulate(map(len, words))], np.int64),
         pool=np.frombuffer(b"".join(pool) or b"\0", np.uint8),
         bounds=np.array([0, *accumulate(map(len, pool))], np.int64),
         column=np.array([column for attribute in words for _, column in attribute], np.int64),
-        omitted=np.array([j for j, a in enumerate(header.attributes) if _first_is_not_zero(a)], np.int64),
+        omitted=np.array([j for j, role in enumerate(roles) if _first_is_not_zero(*role)], np.int64),
     )
 
 
@@ -139,46 +138,56 @@ def _check_label(header: Header, attribute: Attribute) -> None:
         raise _error(header, attribute, f"label {shown(attribute.name)} must have the values 0,1, found {shown(found)}")
 
 
-def _check_same(header: Header, layout: Layout) -> None:
+def _roles(header: Header, layout: Layout) -> list[tuple[Attribute, int]]:
+    """Return each attribute of this part with its kind, which the training part decides."""
     training = {attribute.name: attribute for attribute in layout.header.attributes}
-    part = {attribute.name for attribute in header.attributes}
+    roles = []
     for attribute in header.attributes:
         if attribute.name not in training:
             raise _error(header, attribute, f"attribute {shown(attribute.name)} is not in {layout.header.path.name}")
         expected = training[attribute.name]
-        added = [value for value in attribute.values if value not in expected.values]
-        if _kind(attribute) != _kind(expected) or added:
-            detail = f"has the value {shown(added[0])}, which" if added else "has another type than the one that"
-            message = f"attribute {shown(attribute.name)} {detail} {layout.header.path.name}"
-            raise _error(header, attribute, f"{message} {'does not declare' if added else 'declares'}")
-    for name, attribute in training.items():
-        if name not in part:
-            place = f"{layout.header.path.name}:{attribute.line}"
-            raise UserError(f"attribute {shown(name)}, declared at {place}, is missing", header.path)
+        _check_same(header, attribute, expected, layout.header.path.name)
+        is_label = attribute.name in layout.label_attributes and attribute.kind == "numeric"
+        roles.append((attribute, codes.BINARY if is_label else _kind(expected)))
+    for name in training.keys() - {attribute.name for attribute in header.attributes}:
+        place = f"{layout.header.path.name}:{training[name].line}"
+        raise UserError(f"attribute {shown(name)}, declared at {place}, is missing", header.path)
+    return roles
 
 
-def _words(attribute: Attribute, layout: Layout) -> list[tuple[bytes, int]]:
+def _check_same(header: Header, attribute: Attribute, expected: Attribute, name: str) -> None:
+    if attribute.kind != expected.kind:
+        message = f"is {attribute.kind}, but {expected.kind} in {name}"
+        raise _error(header, attribute, f"attribute {shown(attribute.name)} {message}")
+    declared = set(expected.values)
+    for value in attribute.values:
+        if value not in declared:
+            message = f"has the value {shown(value)}, which {name} does not declare"
+            raise _error(header, attribute, f"attribute {shown(attribute.name)} {message}")
+
+
+def _words(attribute: Attribute, kind: int, layout: Layout) -> list[tuple[bytes, int]]:
     """Return the attribute's values, sorted as bytes, each with its column."""
-    if attribute.kind == "hierarchical":
+    if kind == codes.CLASSES:
         # A cell may name an ancestor that only the paths of other classes declare.
         return sorted((name.encode(), column) for name, column in layout.labels.items())
-    if _kind(attribute) == codes.NOMINAL:
+    if kind == codes.NOMINAL:
         return sorted((value.encode(), layout.features[attribute.name, value]) for value in attribute.values)
     return []
 
 
-def _target(attribute: Attribute, layout: Layout) -> int:
+def _target(attribute: Attribute, kind: int, layout: Layout) -> int:
     """Return the attribute's only column; the column of its first value where each has its own."""
-    if attribute.kind == "hierarchical":
+    if kind == codes.CLASSES:
         return -1
     if attribute.name in layout.label_attributes:
         return layout.labels[attribute.name]
-    return layout.features[attribute.name, attribute.values[0] if _kind(attribute) == codes.NOMINAL else None]
+    return layout.features[attribute.name, attribute.values[0] if kind == codes.NOMINAL else None]
 
 
-def _first_is_not_zero(attribute: Attribute) -> bool:
-    kind = _kind(attribute)
-    return kind in (codes.NOMINAL, codes.CLASSES) or (kind == codes.BINARY and attribute.values[0] == "1")
+def _first_is_not_zero(attribute: Attribute, kind: int) -> bool:
+    one_first = attribute.values[:1] == ("1",)
+    return kind in (codes.NOMINAL, codes.CLASSES) or (kind == codes.BINARY and one_first)
 
 
 def _error(header: Header, attribute: Attribute, message: str) -> UserError:

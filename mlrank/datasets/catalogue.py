@@ -17,6 +17,7 @@ __all__ = [
     "PinnedFile",
     "check_sizes",
     "find_entry",
+    "is_available",
     "locate",
     "missing_message",
     "read_catalogue",
@@ -143,6 +144,17 @@ def locate(entry: Entry) -> Location | None:
         if paths and all(path.is_file() for path in paths.values()):
             return Location(where, paths, files)
     return None
+
+
+def is_available(name: str) -> bool:
+    """Whether a catalogue data set could be loaded from here.
+
+    Raises
+    ------
+    UserError
+        If there is no entry of this name, or MLRANK_DATA is no folder.
+    """
+    return locate(find_entry(name)) is not None
 
 
 def check_sizes(location: Location) -> None:

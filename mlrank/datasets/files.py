@@ -46,8 +46,8 @@ class Block:
         return Block(self.path, self.text[offset:], self.line + self.text.count(b"\n", 0, offset))
 
 
-def read_blocks(path: Path, size: int = BLOCK_SIZE) -> Iterator[Block]:
-    """Yield the file's lines in blocks of about `size` bytes; a longer line makes its block longer.
+def read_blocks(path: Path) -> Iterator[Block]:
+    """Yield the file's lines in blocks of about BLOCK_SIZE bytes; a longer line makes its block longer.
 
     Raises
     ------
@@ -55,14 +55,14 @@ def read_blocks(path: Path, size: int = BLOCK_SIZE) -> Iterator[Block]:
         If the file is missing, unreadable, damaged or UTF-16.
     """
     line = 1
-    for text in _whole_lines(_pieces(path, size)):
+    for text in _whole_lines(_pieces(path)):
         yield Block(path, text, line)
         line += text.count(b"\n")
 
 
 def read_whole(path: Path) -> bytes:
     """Return the whole content of a small file (label names), read through compression."""
-    return b"".join(_pieces(path, BLOCK_SIZE))
+    return b"".join(_pieces(path))
 
 
 def file_stem(path: Path) -> tuple[str, str]:
@@ -94,11 +94,11 @@ _PACKED = (".gz", ".bz2", ".xz")
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 
 
-def _pieces(path: Path, size: int) -> Iterator[bytes]:
+def _pieces(path: Path) -> Iterator[bytes]:
     first = True
     try:
         with _open(path) as file:
-            while piece := file.read(size):
+            while piece := file.read(BLOCK_SIZE):
                 yield _without_mark(path, piece) if first else piece
                 first = False
     except _DAMAGED as error:

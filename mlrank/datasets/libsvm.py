@@ -140,7 +140,9 @@ def _label_base(source: Source, labels: Numbering, tree: LabelTree | None) -> in
 
 
 def _error(code: int, block: Block, at: int) -> UserError:
-    return block.error(at, _MESSAGES[code].format(found=cell_at(block, at, b", \t#")))
+    # Labels end at a comma; in a pair a comma is part of what is wrong.
+    ends = b", \t#" if code in (codes.INDEX_TOO_LARGE, codes.LABEL_AFTER_BLANK) else b" \t#"
+    return block.error(at, _MESSAGES[code].format(found=cell_at(block, at, ends)))
 
 
 _MESSAGES = {

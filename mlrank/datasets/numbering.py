@@ -53,7 +53,7 @@ class Numbering:
             If there is none, or a number in any part lies below `base` or beyond the last column.
         """
         width = len(tree.names) if tree else self.largest(0) + 1 - base
-        if width <= 0:
+        if width <= 0 and not (self.numbers < base).any():
             raise UserError(f"the training part has no {self.what}", self.paths[0])
         wrong = np.flatnonzero((self.numbers < base) | (self.numbers >= base + width))
         if wrong.size:

@@ -24,7 +24,7 @@ class Dataset:
     official : (train_rows, test_rows) or None
         The split that the data set is published with.
     source : str
-        What the title line of a table says about where the data came from; starts with "stand-in data" for generated data.
+        What the title line of a table says about where the data came from; "stand-in data" comes first if generated.
 
     Raises
     ------

@@ -125,3 +125,15 @@ def test_a_gap_out_of_reach_is_reported():
     X, h = drawn(40, 5, seed=5)
     fit = linear_svr(X, h, 1.0, 0.1, 1e-30)
     assert 1e-30 < abs(fit.optimality) < 1e-10 or fit.optimality <= 0.0
+
+
+@pytest.mark.parametrize("factoriser", [svr._by_features, svr._by_samples])
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_a_newton_step_solves_its_equations(factoriser, form):
+    X, g = drawn(12, 4, seed=6)
+    rng = np.random.default_rng(7)
+    theta, drift, total = rng.uniform(0.1, 3.0, 12), rng.normal(size=4), 0.7
+    dcoef, dbias = factoriser(form(X))(theta)(g, drift, total)
+    dbeta = theta * (g - X @ dcoef - dbias)
+    np.testing.assert_allclose(dcoef, X.T @ dbeta - drift, atol=1e-12)
+    assert dbeta.sum() == pytest.approx(total, abs=1e-12)

@@ -139,6 +139,13 @@ class TestLstsqScores:
         assert cut.coef.sum() == pytest.approx(0.0, abs=1e-9)
         np.testing.assert_array_equal(cut(scores, X), scores > (scores @ expected[:-1] + expected[-1])[:, None])
 
+    def test_noise_in_dependent_scores_does_not_matter(self):
+        scores, Y, X = drawn(seed=3)
+        scores -= scores.mean(axis=1, keepdims=True)
+        noisy = scores + 1e-13 * np.random.default_rng(7).normal(size=scores.shape)
+        clean, rough = (THRESHOLDS["lstsq_scores"]("midpoint").fit(part, Y, X) for part in (scores, noisy))
+        np.testing.assert_allclose(rough.coef, clean.coef, atol=1e-9)
+
     def test_min_error_is_the_default(self):
         assert THRESHOLDS["lstsq_scores"]() == THRESHOLDS["lstsq_scores"](target="min_error")
         assert THRESHOLDS["svr_midpoint"]() == THRESHOLDS["svr_midpoint"](C=1.0, epsilon=0.1, target="midpoint")
@@ -184,6 +191,13 @@ class TestPerLabelF1:
         cut = THRESHOLDS["per_label_f1"]().fit(scores, np.array([[False, True]] * 2), np.zeros((2, 1)))
         assert cut.thresholds.tolist() == [math.inf, -math.inf]
         assert cut(np.array([[1e9, -1e9]]), np.zeros((1, 1))).tolist() == [[False, True]]
+
+
+def test_ties_go_to_lower_label_indices_among_many_labels():
+    scores = np.random.default_rng(6).integers(0, 3, (30, 200)).astype(np.float64)
+    cut = THRESHOLDS["top_k"](k=90).fit(scores, np.ones(scores.shape, bool), np.zeros((30, 1)))
+    for row, found in zip(scores, cut(scores, None), strict=True):
+        assert np.flatnonzero(found).tolist() == sorted(sorted(range(200), key=lambda j: (-row[j], j))[:90])
 
 
 def test_top_k_prefers_lower_label_indices():

@@ -52,7 +52,7 @@ def mulan_layout(header: Header, tree: LabelTree) -> Layout:
     attributes = {attribute.name: attribute for attribute in header.attributes}
     for name, place in zip(tree.names, tree.places, strict=True):
         if name not in attributes:
-            near = unknown_name("label", name, attributes).partition(" Known:")[0].rstrip(".")
+            near = unknown_name("label", _plain(name), map(_plain, attributes)).partition(" Known:")[0].rstrip(".")
             raise UserError(f"{near}: no attribute of {header.path.name} has that name", tree.path, *place)
         _check_label(header, attributes[name])
     for attribute in header.attributes:
@@ -188,6 +188,10 @@ def _target(attribute: Attribute, kind: int, layout: Layout) -> int:
 def _first_is_not_zero(attribute: Attribute, kind: int) -> bool:
     one_first = attribute.values[:1] == ("1",)
     return kind in (codes.NOMINAL, codes.CLASSES) or (kind == codes.BINARY and one_first)
+
+
+def _plain(name: str) -> str:
+    return shown(name)[1:-1]
 
 
 def _error(header: Header, attribute: Attribute, message: str) -> UserError:

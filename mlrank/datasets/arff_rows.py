@@ -17,6 +17,9 @@ from mlrank.errors import UserError, unknown_name
 
 __all__ = ["Rows", "rows_for"]
 
+# A message names this many declared values at most.
+SHOWN_VALUES = 10
+
 
 class Rows(Protocol):
     """Rows read so far."""
@@ -156,8 +159,7 @@ def _message(code: int, found: str, j: int, header: Header) -> str:
     attribute = header.attributes[min(j, n_attributes - 1)]
     name = shown(attribute.name)
     if code == codes.UNKNOWN_VALUE:
-        near = unknown_name(f"value of attribute {name}", found.strip("'"), attribute.values[:20])
-        return near
+        return _unknown_value(name, found.strip("'"), [shown(value)[1:-1] for value in attribute.values])
     return {
         codes.NOT_A_NUMBER: f"attribute {name} is numeric, found {found}",
         codes.MISSING: f"the value of {name} is missing (?): give it a value or remove the row or the attribute",
@@ -176,3 +178,9 @@ def _message(code: int, found: str, j: int, header: Header) -> str:
         codes.AFTER_CELL: f"expected a comma after the value of {name}, found {found}; values with blanks need quotes",
         codes.NO_CLASS: f"the row has no value for {name}, the hierarchical attribute",
     }[code]
+
+
+def _unknown_value(name: str, found: str, values: list[str]) -> str:
+    near = unknown_name(f"value of attribute {name}", found, values).partition(" Known:")[0]
+    more = f" and {len(values) - SHOWN_VALUES} more" if len(values) > SHOWN_VALUES else ""
+    return f"{near} Declared: {', '.join(values[:SHOWN_VALUES])}{more}."

@@ -91,7 +91,7 @@ def shown(text: bytes | str, limit: int = 40) -> str:
 
 
 _PACKED = (".gz", ".bz2", ".xz")
-_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+_DAMAGED = (EOFError, zlib.error, lzma.LZMAError)
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
@@ -101,9 +101,7 @@ def _pieces(path: Path) -> Iterator[bytes]:
             while piece := file.read(BLOCK_SIZE):
                 yield _without_mark(path, piece) if first else piece
                 first = False
-    except _DAMAGED as error:
-        raise UserError(f"the compressed data are damaged ({error}); get the file again", path) from error
-    except OSError as error:
+    except (*_DAMAGED, OSError) as error:
         _refuse(path, error)
 
 
@@ -120,7 +118,10 @@ def _open(path: Path) -> IO[bytes]:
     return open(path, "rb")
 
 
-def _refuse(path: Path, error: OSError) -> NoReturn:
+def _refuse(path: Path, error: Exception) -> NoReturn:
+    # bz2 tells damage by an OSError, which has no number because the system knows nothing of it.
+    if not isinstance(error, OSError) or error.errno is None:
+        raise UserError(f"the compressed data are damaged ({error}); get the file again", path) from error
     if isinstance(error, FileNotFoundError):
         beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
         near = get_close_matches(path.name, beside, n=1)

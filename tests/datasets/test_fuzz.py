@@ -1,0 +1,87 @@
+"""Whatever the bytes, a reader gives a data set or one line about them."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mlrank import load_dataset
+from mlrank.datasets import files
+from mlrank.datasets.record import Dataset
+from mlrank.errors import UserError
+from tests.datasets.writers import WEATHER, WEATHER_XML, put, xml_of
+
+FUZZ = settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SPARSE = (
+    "@attribute a {x,'y z'}\n@attribute play {1,0}\n@attribute stay numeric\n@attribute b real\n"
+    "@data\n{0 x,3 1.5}\n{}\n"
+)
+CLUS = "@attribute a real\n@attribute c hierarchical 1/2,3\n@data\n1,1@3\n{0 1,1 1/2}\n"
+LIBSVM = "# c\n0,1 1:2.5 7:1e-3\n 3:1\n2\n"
+
+
+@st.composite
+def damaged(draw, whole):
+    """Return `whole` with pieces cut out, repeated, or replaced by bytes that mean something to a reader."""
+    content = whole.encode()
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(content)))
+        stop = draw(st.integers(start, min(len(content), start + 12)))
+        piece = draw(
+            st.one_of(st.binary(max_size=4), st.text("{}'\"\\,:@/?%#\n\r\t 019.e-+\0", max_size=6).map(str.encode))
+        )
+        content = content[:start] + piece + content[stop:] * draw(st.sampled_from([1, 1, 1, 2]))
+    return content
+
+
+def check(**how):
+    path = how.pop("path")
+    message, data = "", None
+    try:
+        data = load_dataset(path, **how)
+    except UserError as error:
+        message = str(error)
+    assert not set(message) & set("\n\r\0")
+    if not message:
+        assert isinstance(data, Dataset)
+        assert data.X.shape[0] == data.Y.shape[0] > 0
+
+
+@pytest.mark.parametrize("whole", [WEATHER, SPARSE])
+@FUZZ
+@given(st.data(), st.sampled_from([3, 40, 4096]))
+def test_mulan(tmp_path, monkeypatch, whole, data, block_size):
+    monkeypatch.setattr(files, "BLOCK_SIZE", block_size)
+    content = data.draw(st.one_of(damaged(whole), st.binary(max_size=60)))
+    path, labels = put(tmp_path, d_arff=content, w_xml=WEATHER_XML)
+    check(path=path, labels=labels)
+
+
+@FUZZ
+@given(st.one_of(damaged(CLUS), st.binary(max_size=60)))
+def test_clus(tmp_path, content):
+    check(path=put(tmp_path, d_arff=content)[0], format="clus")
+
+
+@FUZZ
+@given(
+    st.one_of(damaged(LIBSVM), st.binary(max_size=60)), st.sampled_from([None, True, False]), st.sampled_from([3, 4096])
+)
+def test_libsvm(tmp_path, monkeypatch, content, zero_based, block_size):
+    monkeypatch.setattr(files, "BLOCK_SIZE", block_size)
+    train, test = put(tmp_path, a_svm=LIBSVM, b_svm=content)
+    check(path=test, zero_based=zero_based)
+    check(path=train, test=test, zero_based=zero_based)
+
+
+@FUZZ
+@given(st.one_of(damaged(WEATHER_XML), damaged(xml_of(["stay", "play"])), st.binary(max_size=60)))
+def test_label_xml(tmp_path, content):
+    path, labels = put(tmp_path, d_arff=WEATHER, w_xml=content)
+    check(path=path, labels=labels)
+
+
+@FUZZ
+@given(st.binary(max_size=40))
+def test_label_names(tmp_path, content):
+    path, labels = put(tmp_path, d_svm=LIBSVM, n_txt=content)
+    check(path=path, labels=labels, zero_based=True)

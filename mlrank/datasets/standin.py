@@ -29,6 +29,8 @@ MAIN_GROUP_RAISE = 1.5
 OWN_WEIGHT = 0.5
 # Mean number of counts in a row of a histogram.
 COUNTS_PER_ROW = 150.0
+# How far the cardinality may be from what is asked, as a part of it.
+TOLERANCE = 0.02
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def generate(
     name : str
     n_samples, n_features, n_labels : int
     cardinality : float
-        Mean number of labels per row; met to half a label in all, or 1 part in 1000.
+        Mean number of labels per row; met to one label in all where the frequencies allow it, else to 2 %.
     n_groups : int
         Number of groups of labels that occur together.
     group_correlation : float
@@ -148,6 +150,9 @@ def _label_sets(scores: FloatArray, cardinality: float, power: float, least: int
         middle = (low + high) / 2
         Y = _with_shares(ranks, np.clip(np.round(middle * shares), least, n_samples // 2))
         low, high = (middle, high) if Y.sum() < cardinality * n_samples else (low, middle)
+    reached = Y.sum() / n_samples
+    if abs(reached - cardinality) > TOLERANCE * cardinality:
+        raise ValueError(f"cardinality must lie above {reached:.3g} with these label frequencies, found {cardinality}")
     return Y
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from numba import njit
 
 from mlrank.datasets import _codes as codes
-from mlrank.datasets._codes import BINARY, CLASSES, NOMINAL
+from mlrank.datasets._codes import BINARY, CLASSES, NOMINAL, NUMERIC
 from mlrank.datasets._scan import (
     AT_SIGN,
     BLANK,
@@ -21,6 +21,7 @@ from mlrank.datasets._scan import (
     EXACT,
     NEWLINE,
     NO_NUMBER,
+    ONE,
     OPEN,
     PERCENT,
     QUESTION,
@@ -72,6 +73,13 @@ def dense_rows(text: Any, X: Any, Y: Any, row: int, plan: Any, word: Any, slow: 
                 code, at = _next_cell(text, at)
                 if code != codes.DONE:
                     return code, at, j, row, n_slow
+            if kind[j] == NUMERIC:
+                # The common case without what the careful reading below looks for.
+                value, stop, how = number(text, at)
+                if how == EXACT and (text[stop] == COMMA or text[stop] == NEWLINE):
+                    X[row, target[j]] = value
+                    at = stop
+                    continue
             if kind[j] <= BINARY:
                 code, stop, value, how = _numeric_cell(text, at, NO_CLOSING, kind[j] == BINARY)
                 if code != codes.DONE:
@@ -123,7 +131,11 @@ def sparse_rows(
             if code != codes.DONE:
                 return code, at, j, n_slow
             if kind[j] <= BINARY:
-                code, stop, value, how = _numeric_cell(text, start, CLOSE, kind[j] == BINARY)
+                if text[start] == ONE and (text[start + 1] == COMMA or text[start + 1] == CLOSE):
+                    # The common case of the careful reading below.
+                    code, stop, value, how = codes.DONE, start + 1, 1.0, EXACT
+                else:
+                    code, stop, value, how = _numeric_cell(text, start, CLOSE, kind[j] == BINARY)
                 if code != codes.DONE:
                     return code, start, j, n_slow
                 if to_y[j]:
@@ -169,6 +181,8 @@ def sparse_rows(
 @njit(cache=True)
 def _next_cell(text: Any, at: int) -> tuple[int, int]:
     """Pass one separator: a comma with blanks around it, or tabs alone; return (code, start of the next cell)."""
+    if text[at] == COMMA and text[at + 1] > BLANK:
+        return codes.DONE, at + 1
     start, tabs = at, False
     while text[at] == BLANK or text[at] == TAB:
         tabs = tabs or text[at] == TAB

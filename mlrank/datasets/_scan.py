@@ -11,7 +11,7 @@ from numba import njit
 
 TAB, NEWLINE, RETURN, BLANK = 9, 10, 13, 32
 DOUBLE, HASH, PERCENT, SINGLE, PLUS, COMMA, MINUS, DOT = 34, 35, 37, 39, 43, 44, 45, 46
-ZERO, NINE, COLON, QUESTION, AT_SIGN, BACKSLASH, OPEN, CLOSE = 48, 57, 58, 63, 64, 92, 123, 125
+ZERO, ONE, NINE, COLON, QUESTION, AT_SIGN, BACKSLASH, OPEN, CLOSE = 48, 49, 57, 58, 63, 64, 92, 123, 125
 UPPER_E, LOWER_E, LOWER_N, LOWER_R, LOWER_T = 69, 101, 110, 114, 116
 
 # A number is EXACT, must be REROUNDED from its text by a slower and correct routine, or is NO_NUMBER.
@@ -64,23 +64,23 @@ def number(text: Any, at: int) -> tuple[float, int, int]:
     negative = text[at] == MINUS
     if negative or text[at] == PLUS:
         at += 1
-    mantissa, used, seen, scale, dropped = 0, 0, 0, 0, False
-    fraction = False
-    while is_digit(text[at]) or (text[at] == DOT and not fraction):
-        if text[at] == DOT:
-            fraction = True
-        else:
-            seen += 1
-            if used < MOST_DIGITS:
-                mantissa = mantissa * 10 + (text[at] - ZERO)
-                used += mantissa > 0
-                scale -= fraction
-            else:
-                dropped = True
-                scale += not fraction
+    # With more digits than an integer holds the mantissa wraps around; it is not used then.
+    mantissa, scale, start = 0, 0, at
+    while is_digit(text[at]):
+        mantissa = mantissa * 10 + (text[at] - ZERO)
         at += 1
-    if seen == 0:
+    digits = at - start
+    if text[at] == DOT:
+        point = at
+        at += 1
+        while is_digit(text[at]):
+            mantissa = mantissa * 10 + (text[at] - ZERO)
+            at += 1
+        scale = point + 1 - at
+        digits -= scale
+    if digits == 0:
         return 0.0, at, NO_NUMBER
+    dropped = digits > MOST_DIGITS and _significant(text, start, digits) > MOST_DIGITS
     if text[at] == UPPER_E or text[at] == LOWER_E:
         at += 1
         down = text[at] == MINUS
@@ -94,12 +94,21 @@ def number(text: Any, at: int) -> tuple[float, int, int]:
 
 
 @njit(cache=True)
+def _significant(text: Any, at: int, digits: int) -> int:
+    """Return how many of the digits are left without leading zeros."""
+    while digits > 0 and (text[at] == ZERO or text[at] == DOT):
+        digits -= text[at] == ZERO
+        at += 1
+    return digits
+
+
+@njit(cache=True)
 def _scaled(mantissa: int, scale: int, negative: bool, dropped: bool, at: int) -> tuple[float, int, int]:
     sign = -1.0 if negative else 1.0
+    if dropped or mantissa > EXACT_INTEGER or ((scale < -22 or scale > 22) and mantissa != 0):
+        return 0.0, at, REROUND
     if mantissa == 0:
         return sign * 0.0, at, EXACT
-    if dropped or mantissa > EXACT_INTEGER or scale < -22 or scale > 22:
-        return 0.0, at, REROUND
     if scale < 0:
         return sign * (mantissa / POWERS[-scale]), at, EXACT
     return sign * (mantissa * POWERS[scale]), at, EXACT
@@ -176,3 +185,16 @@ def _compare(word: Any, start: int, stop: int, pool: Any, first: int, last: int)
         if left != right:
             return -1 if left < right else 1
     return (stop - start) - (last - first)
+
+
+@njit(cache=True)
+def copy_pieces(text: Any, pieces: Any, copy: Any) -> int:
+    """Copy the pieces (start, stop, ...) of a text one after the other, a blank behind each; return their length."""
+    used = 0
+    for piece in range(pieces.shape[0]):
+        for at in range(pieces[piece, 0], pieces[piece, 1]):
+            copy[used] = text[at]
+            used += 1
+        copy[used] = BLANK
+        used += 1
+    return used

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from mlrank.datasets.files import Block, read_blocks, shown
 from mlrank.errors import UserError, unknown_name
@@ -13,8 +13,7 @@ from mlrank.errors import UserError, unknown_name
 __all__ = ["Attribute", "Header", "read_header"]
 
 
-@dataclass(frozen=True)
-class Attribute:
+class Attribute(NamedTuple):
     """One declared attribute.
 
     Parameters
@@ -56,6 +55,9 @@ def read_header(path: Path) -> tuple[Header, Iterator[Block]]:
     attributes: list[Attribute] = []
     first_lines: dict[str, int] = {}
     for line in _lines(blocks):
+        if attribute := _plain_attribute(line):
+            _add(attribute, attributes, first_lines, line)
+            continue
         keyword, start = _keyword(line)
         if keyword == "data":
             if not attributes:
@@ -64,19 +66,13 @@ def read_header(path: Path) -> tuple[Header, Iterator[Block]]:
         if keyword == "relation":
             relation = line.text[start:].decode("utf-8", "replace").strip()
         elif keyword == "attribute":
-            attribute = _attribute(line, start)
-            if attribute.name in first_lines:
-                before = first_lines[attribute.name]
-                raise line.error(start, f"attribute {shown(attribute.name)} is declared twice, first in line {before}")
-            first_lines[attribute.name] = attribute.line
-            attributes.append(attribute)
+            _add(_attribute(line, start), attributes, first_lines, line)
         elif keyword:
             raise line.error(0, unknown_name("ARFF keyword", "@" + keyword, ["@relation", "@attribute", "@data"]))
     raise UserError("no @data line: not an ARFF file, or cut short", path)
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(NamedTuple):
     """One line of the header, and the rest of its block."""
 
     text: bytes
@@ -102,6 +98,11 @@ def _lines(blocks: Iterator[Block]) -> Iterator[_Line]:
             start, number = stop, number + 1
 
 
+# Most lines of most headers; anything else, right or wrong, takes the careful way.
+_PLAIN = re.compile(
+    rb"@attribute[ \t]+([^\s'\"{]+)[ \t]+(?:(numeric|real|integer)|{[ \t]*([01])[ \t]*,[ \t]*([01])[ \t]*})[ \t\r]*",
+    re.IGNORECASE,
+)
 _KEYWORD = re.compile(rb"\s*@([A-Za-z]+)\s*")
 _QUOTED = rb"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
 _NAME = re.compile(_QUOTED + rb"""|([^\s'"{][^\s{]*)""")
@@ -119,6 +120,26 @@ def _keyword(line: _Line) -> tuple[str, int]:
     if not match:
         raise line.error(len(line.text) - len(content), f"expected @attribute or @data, found {shown(content)}")
     return match[1].decode("ascii").lower(), match.end()
+
+
+def _add(attribute: Attribute, attributes: list[Attribute], first_lines: dict[str, int], line: _Line) -> None:
+    before = first_lines.setdefault(attribute.name, attribute.line)
+    if before != attribute.line:
+        message = f"attribute {shown(attribute.name)} is declared twice, first in line {before}"
+        raise UserError(message, line.path, attribute.line, attribute.column)
+    attributes.append(attribute)
+
+
+def _plain_attribute(line: _Line) -> Attribute | None:
+    match = _PLAIN.fullmatch(line.text)
+    if not match:
+        return None
+    name, column = _decoded(line, match[1], match.start(1)), match.start(1) + 1
+    if match[2]:
+        return Attribute(name, "numeric", (), line.number, column)
+    if match[3] == match[4]:
+        return None
+    return Attribute(name, "nominal", (match[3].decode(), match[4].decode()), line.number, column)
 
 
 def _attribute(line: _Line, start: int) -> Attribute:

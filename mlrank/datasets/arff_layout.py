@@ -129,7 +129,7 @@ def _kind(attribute: Attribute) -> int:
         return codes.NUMERIC
     if attribute.kind == "hierarchical":
         return codes.CLASSES
-    return codes.BINARY if set(attribute.values) == {"0", "1"} else codes.NOMINAL
+    return codes.BINARY if attribute.values in (("0", "1"), ("1", "0")) else codes.NOMINAL
 
 
 def _check_label(header: Header, attribute: Attribute) -> None:

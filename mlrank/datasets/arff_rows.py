@@ -65,10 +65,8 @@ class DenseRows:
         start, n_attributes = self.n, len(header.attributes)
         for block in blocks:
             # A row has one byte or more for each cell and one behind it: blank lines claim no memory.
-            self._resize(self.n + min(block.text.count(b"\n"), len(block.text) // (2 * n_attributes)) + 1)
-            slow = np.empty((len(block.text) // 2, 3), np.int64)
-            word = np.empty(len(block.text), np.uint8)
-            text = np.frombuffer(block.text, np.uint8)
+            self._resize(self.n + min(block.n_lines, len(block.text) // (2 * n_attributes)) + 1)
+            slow, word, text = _scratch(block)
             code, at, j, self.n, n_slow = dense_rows(text, self.X, self.Y, self.n, plan, word, slow)
             if code != codes.DONE:
                 raise _error(code, block, at, j, header)
@@ -82,8 +80,12 @@ class DenseRows:
 
     def _resize(self, rows: int) -> None:
         # Grows by remapping pages where the system can: no second copy of the array at any moment.
-        self.X.resize((rows, self.X.shape[1]), refcheck=False)
-        self.Y.resize((rows, self.Y.shape[1]), refcheck=False)
+        try:
+            self.X.resize((rows, self.X.shape[1]), refcheck=False)
+            self.Y.resize((rows, self.Y.shape[1]), refcheck=False)
+        except MemoryError as error:
+            size = f"{rows} rows or more of {self.X.shape[1]} columns"
+            raise UserError(f"not enough memory for {size}; nominal features have one for each value") from error
 
 
 class SparseRows:
@@ -103,12 +105,10 @@ class SparseRows:
 
         start, seen = int(self.state[0]), np.zeros(len(header.attributes), np.int64)
         for block in blocks:
-            rows = min(block.text.count(b"\n"), block.text.count(b"{"))
+            rows = min(block.n_lines, block.text.count(b"{"))
             entries = rows * (1 + plan.omitted.shape[0]) + block.text.count(b",")
             self._resize(int(self.state[0]) + rows, int(self.state[1]) + entries)
-            slow = np.empty((len(block.text) // 2, 3), np.int64)
-            word = np.empty(len(block.text), np.uint8)
-            text = np.frombuffer(block.text, np.uint8)
+            slow, word, text = _scratch(block)
             store = (self.data, self.indices, self.indptr)
             code, at, j, n_slow = sparse_rows(text, store, self.Y, self.state, plan, seen, word, slow)
             if code != codes.DONE:
@@ -129,6 +129,12 @@ class SparseRows:
         for array, size in ((self.data, entries), (self.indices, entries), (self.indptr, rows + 1)):
             array.resize(size, refcheck=False)
         self.Y.resize((rows, self.Y.shape[1]), refcheck=False)
+
+
+def _scratch(block: Block) -> tuple[Any, Any, Any]:
+    """Return room for numbers to read again (such as 1e23 and a comma), room for a word, and the text."""
+    size = len(block.text)
+    return np.empty((size // 5 + 1, 3), np.int64), np.empty(size, np.uint8), np.frombuffer(block.text, np.uint8)
 
 
 def _first_byte(text: bytes) -> bytes:

@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import IO, NoReturn, cast
 
@@ -14,8 +15,8 @@ from mlrank.errors import UserError
 
 __all__ = ["Block", "file_stem", "read_blocks", "read_whole", "shown"]
 
-# A few megabytes amortise the call overhead; more would only raise the peak memory.
-BLOCK_SIZE = 1 << 22
+# A quarter of a megabyte amortises the overhead of a call; more would only raise the peak memory.
+BLOCK_SIZE = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -35,15 +36,16 @@ class Block:
     text: bytes
     line: int
 
+    @cached_property
+    def n_lines(self) -> int:
+        """Number of lines."""
+        return self.text.count(b"\n")
+
     def error(self, offset: int, message: str) -> UserError:
         """Return a UserError that points at the byte `offset` of this block."""
         start = self.text.rfind(b"\n", 0, offset) + 1
         column = len(self.text[start:offset].decode("utf-8", "replace")) + 1
         return UserError(message, self.path, self.line + self.text.count(b"\n", 0, offset), column)
-
-    def rest(self, offset: int) -> "Block":
-        """Return what follows `offset`, the start of a line."""
-        return Block(self.path, self.text[offset:], self.line + self.text.count(b"\n", 0, offset))
 
 
 def read_blocks(path: Path) -> Iterator[Block]:
@@ -56,8 +58,9 @@ def read_blocks(path: Path) -> Iterator[Block]:
     """
     line = 1
     for text in _whole_lines(_pieces(path)):
-        yield Block(path, text, line)
-        line += text.count(b"\n")
+        block = Block(path, text, line)
+        yield block
+        line += block.n_lines
 
 
 def read_whole(path: Path) -> bytes:

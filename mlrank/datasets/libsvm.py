@@ -61,7 +61,7 @@ class _Rows:
     def _read_block(self, block: Block) -> None:
         from mlrank.datasets._libsvm_kernels import label_rows
 
-        rows, pairs = block.text.count(b"\n"), block.text.count(b":")
+        rows, pairs = block.n_lines, block.text.count(b":")
         self._resize(rows, pairs, rows + block.text.count(b","))
         slow = np.empty((pairs, 3), np.int64)
         text = np.frombuffer(block.text, np.uint8)

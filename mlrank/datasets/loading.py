@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mlrank.datasets.catalogue import Entry, check_sizes, find_entry, locate, missing_message, read_catalogue
+from mlrank.datasets.catalogue import Entry, check_sizes, find_entry, is_known, locate, missing_message
 from mlrank.datasets.files import file_stem
 from mlrank.datasets.parsed import Parsed, Source
 from mlrank.datasets.readers import format_of, reader_for
@@ -49,11 +49,12 @@ def load_dataset(
         If the name is unknown, the files are not here, or something in them cannot be understood.
     """
     if not _is_path(name_or_path):
+        entry = find_entry(fspath(name_or_path))
         settings = {"labels": labels, "test": test, "format": format, "zero_based": zero_based}
         given = [setting for setting, value in settings.items() if value is not None]
         if given:
             raise UserError(f"'{name_or_path}' is a catalogue name; {', '.join(given)} can only be given with a file")
-        return _from_catalogue(find_entry(fspath(name_or_path)), name)
+        return _from_catalogue(entry, name)
     parts = tuple(Path(part).expanduser() for part in (name_or_path, test) if part is not None)
     if len(parts) == 2 and parts[0].resolve() == parts[1].resolve():
         raise UserError("the test part is the training part's file", parts[1])
@@ -68,11 +69,10 @@ def load_dataset(
 def _is_path(name_or_path: str | PathLike[str]) -> bool:
     if not isinstance(name_or_path, str):
         return True
-    entries = read_catalogue()
-    if name_or_path in entries or any(name_or_path in entry.aliases for entry in entries.values()):
-        return False
     path = Path(name_or_path)
-    return len(path.parts) > 1 or path.suffix != "" or path.exists() or name_or_path.startswith(".")
+    if len(path.parts) > 1 or path.suffix or name_or_path.startswith("."):
+        return True
+    return path.exists() and not is_known(name_or_path)
 
 
 def _from_catalogue(entry: Entry, name: str | None) -> Dataset:

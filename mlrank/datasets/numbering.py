@@ -14,6 +14,9 @@ from mlrank.errors import UserError
 
 __all__ = ["Numbering"]
 
+# Every column has a name, and Y is dense: a stray large number must not fill the memory.
+MOST_COLUMNS = {"feature": 1 << 23, "label": 1 << 20}
+
 
 @dataclass(frozen=True)
 class Numbering:
@@ -55,11 +58,14 @@ class Numbering:
         width = len(tree.names) if tree else self.largest(0) + 1 - base
         if width <= 0 and not (self.numbers < base).any():
             raise UserError(f"the training part has no {self.what}", self.paths[0])
+        if width > MOST_COLUMNS[self.what]:
+            entry = int(self._part(0).argmax())
+            message = f"{self.what} number {self.largest(0)}: more than {MOST_COLUMNS[self.what]} are not supported"
+            self._refuse(self._row_of(entry), self.largest(0), message)
         wrong = np.flatnonzero((self.numbers < base) | (self.numbers >= base + width))
         if wrong.size:
             number = int(self.numbers[wrong[0]])
-            row = int(np.searchsorted(self.indptr, wrong[0], side="right")) - 1
-            self._refuse(row, number, self._message(number, base, width, tree))
+            self._refuse(self._row_of(int(wrong[0])), number, self._message(number, base, width, tree))
         return width
 
     def narrower(self, stop: int) -> Iterator[str]:
@@ -84,6 +90,9 @@ class Numbering:
         if repeated.size:
             number = int(ordered[repeated[0]])
             self._refuse(int(rows[repeated[0]]), number, f"{self.what} {number} occurs twice in this row", times=2)
+
+    def _row_of(self, entry: int) -> int:
+        return int(np.searchsorted(self.indptr, entry, side="right")) - 1
 
     def _part(self, part: int) -> Any:
         return self.numbers[self.indptr[self.ends[part]] : self.indptr[self.ends[part + 1]]]

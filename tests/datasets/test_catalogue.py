@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mlrank import load_dataset
-from mlrank.datasets import READERS, dataset_hash, read_catalogue
+from mlrank.datasets import READERS, dataset_hash, is_available, read_catalogue
 from mlrank.datasets.catalogue import find_entry, locate
 from mlrank.errors import UserError
 from tests.datasets.writers import WEATHER, WEATHER_XML
@@ -71,6 +71,14 @@ def test_unknown_names_and_missing_sets():
     with pytest.raises(UserError, match=r"'yahoo-arts' .* has no address of its own: set MLRANK_DATA"):
         load_dataset("yahoo-arts")
     assert find_entry("music").name == "emotions"
+
+
+def test_what_can_be_loaded_from_here():
+    assert is_available("yeast")
+    assert is_available("imageclef-standin")
+    assert not is_available("music")
+    with pytest.raises(UserError, match="unknown data set"):
+        is_available("nothing")
 
 
 def test_settings_for_files_are_not_ignored_for_names():

@@ -168,6 +168,15 @@ def test_a_repeat_is_found_in_long_rows_and_behind_other_parts(tmp_path):
     assert said.endswith("feature 7 occurs twice in this row")
 
 
+def test_a_stray_large_number_does_not_fill_the_memory(tmp_path):
+    assert refused(tmp_path, "0 1:1\n0 2147483646:1\n") == (
+        "a.svm:2:3: feature number 2147483646: more than 8388608 are not supported"
+    )
+    assert (
+        refused(tmp_path, "0,2000000 1:1\n") == "a.svm:1:3: label number 2000000: more than 1048576 are not supported"
+    )
+
+
 def test_nothing_to_read(tmp_path):
     assert refused(tmp_path, "") == "a.svm: holds no rows"
     assert refused(tmp_path, "# only\n\n") == "a.svm: holds no rows"

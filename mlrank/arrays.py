@@ -6,7 +6,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
-__all__ = ["BoolArray", "Features", "FloatArray", "IntArray", "as_dense", "as_features", "read_only", "take_rows"]
+__all__ = [
+    "BoolArray",
+    "Features",
+    "FloatArray",
+    "IntArray",
+    "as_dense",
+    "as_features",
+    "read_only",
+    "take_rows",
+]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
@@ -30,7 +39,9 @@ def as_features(X: Any) -> Features:
             sparse.sum_duplicates()
         if sparse.indices.dtype != np.int32 or sparse.indptr.dtype != np.int32:
             if sparse.nnz > np.iinfo(np.int32).max:
-                raise ValueError(f"a sparse matrix of {sparse.nnz} nonzeros needs 64-bit indices, which are not supported")
+                raise ValueError(
+                    f"a sparse matrix of {sparse.nnz} nonzeros needs 64-bit indices, which are not supported"
+                )
             parts = (sparse.data, sparse.indices.astype(np.int32), sparse.indptr.astype(np.int32))
             sparse = csr_array(parts, shape=sparse.shape)
         return sparse

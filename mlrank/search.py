@@ -1,13 +1,14 @@
 """Grid search and refit: the only module that starts jobs.
 
 A task is one (fold, group of grid points): the rows are scaled and the solver's preparation made once, then every point
-of the group is fitted and scored. Tasks run in worker processes with one BLAS thread each, also when there is one worker
-only, so that results do not depend on the number of workers.
+of the group is fitted and scored. Tasks run in worker processes with one BLAS thread each, also when there is only one
+worker, so that results do not depend on the number of workers.
 """
 
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
@@ -164,10 +165,9 @@ def refit(task: Task, X: Features, Y: BoolArray) -> tuple[int, dict[str, Any], d
 def _warm_up(solver: Any, train: TrainingSet) -> None:
     """Fit on a few rows, so that the time of compiling or loading code is not counted as the fit's."""
     head = np.arange(min(WARM_UP_ROWS, train.n_samples))
-    try:
+    # A few rows may be no problem at all; what counts is the fit that follows.
+    with suppress(Exception):
         solver.fit(TrainingSet(take_rows(train.X, head), train.Y[head]))
-    except Exception:  # noqa: S110 - a few rows may be no problem at all; what counts is the fit that follows
-        pass
 
 
 def _cut(task: Task, fitted: Fitted, scores: FloatArray, rows: "_Rows") -> BoolArray:

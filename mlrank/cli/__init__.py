@@ -6,7 +6,11 @@ import typer
 from typer.exceptions import TyperException
 
 from mlrank import __version__
-from mlrank.cli import datasets, evaluate, reproduce, table, train
+from mlrank.cli.datasets import app as datasets
+from mlrank.cli.evaluate import evaluate
+from mlrank.cli.reproduce import reproduce
+from mlrank.cli.table import table
+from mlrank.cli.train import train
 from mlrank.errors import UserError
 
 __all__ = ["app", "main"]
@@ -44,11 +48,11 @@ def root(
         print(context.get_help())
 
 
-app.command("train")(train.train)
-app.command("evaluate")(evaluate.evaluate)
-app.command("reproduce")(reproduce.reproduce)
-app.command("table")(table.table)
-app.add_typer(datasets.app, name="datasets")
+app.command("train")(train)
+app.command("evaluate")(evaluate)
+app.command("reproduce")(reproduce)
+app.command("table")(table)
+app.add_typer(datasets, name="datasets")
 
 
 def main() -> None:

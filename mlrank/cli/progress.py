@@ -82,7 +82,5 @@ class _Reporter:
         self.console.print(f"{self.done}/{self.total} {record['status']}: {where}", highlight=False, soft_wrap=True)
 
     def tell_interrupted(self) -> None:
-        print(
-            f"mlrank: interrupted; {self.done} of {self.total} fits are done and kept, the same command goes on from there",
-            file=sys.stderr,
-        )
+        done = f"{self.done} of {self.total} fits are done and kept"
+        print(f"mlrank: interrupted; {done}, the same command goes on from there", file=sys.stderr)

@@ -43,11 +43,10 @@ def _prepare_data(config: ExperimentConfig, entry: DatasetConfig) -> Data:
 
 
 def _load(entry: DatasetConfig) -> Dataset:
-    options = {"labels": entry.labels, "format": entry.format, "zero_based": entry.zero_based}
-    given = {name: value for name, value in options.items() if value is not None}
-    if entry.name is not None and entry.train is None:
-        return load_dataset(entry.name, **given)
-    return load_dataset(entry.train, test=entry.test, name=entry.name, **given)
+    where = entry.train or entry.name
+    if where is None:
+        raise ValueError("a data set has a name or a file")
+    return load_dataset(where, test=entry.test, labels=entry.labels, format=entry.format, zero_based=entry.zero_based)
 
 
 def _label_notes(dataset: Dataset, splits: list[Split]) -> Iterator[str]:

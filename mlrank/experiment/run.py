@@ -64,7 +64,7 @@ def _announce(
 def _search(
     folder: RunFolder, data: Data, todo: Sequence[Cell], journal: dict[str, Any], jobs: int, notify: Notify
 ) -> None:
-    tasks = []
+    tasks: list[Task] = []
     for cell in todo:
         for fold, points in enumerate(cell.trials):
             missing = [point for point in points if point.key not in journal]
@@ -82,12 +82,17 @@ def _refit(
     folder: RunFolder, data: Data, todo: Sequence[Cell], journal: Mapping[str, Any], jobs: int, notify: Notify
 ) -> None:
     chosen: dict[int, tuple[Cell, dict[str, Any]]] = {}
-    tasks = []
+    tasks: list[Task] = []
     for cell in todo:
         summary, index = cell.choose(journal)
         record = cell.describe(index) | {"search": summary, "time": {"search": _search_seconds(cell, journal)}}
         if index is None:
-            failure = {"status": "failed", "error": _first_error(cell, journal), "info": None, "metrics": {}}
+            failure: dict[str, Any] = {
+                "status": "failed",
+                "error": _first_error(cell, journal),
+                "info": None,
+                "metrics": {},
+            }
             _store(folder, record | failure, {}, notify)
             continue
         chosen[len(tasks)] = (cell, record)

@@ -1,8 +1,8 @@
 """Compiled loops of dual coordinate descent for Rank-SVM.
 
-One visit of an instance computes its scores once, sweeps over its pairs (relevant p, irrelevant q) in score space, where
-a pair needs only the scalar curvature 2 |x|^2, and writes the sum of all steps back to the weights: the iterates of the
-paper's Algorithm 1 at O((active labels) * m + pairs) instead of O(pairs * m).
+One visit of an instance computes its scores once, sweeps over its pairs (relevant p, irrelevant q) in score space,
+where a pair needs only the scalar curvature 2 |x|^2, and writes the sum of all steps back to the weights: the
+iterates of the paper's Algorithm 1 at O((active labels) * m + pairs) instead of O(pairs * m).
 
 Labels of an instance are kept in two lists (relevant, irrelevant); `active_*` hold, for each instance, the positions in
 these lists that are swept. `alpha` is laid out irrelevant-major: alpha[offset[i] + c * n_relevant + r].
@@ -48,19 +48,8 @@ def sweep_pairs(
 
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
-def sweep_dense(
-    X: Any,
-    norms: Any,
-    W: Any,
-    intercept: Any,
-    bias: float,
-    upper: Any,
-    alpha: Any,
-    pairs: Any,
-    active: Any,
-    visits: Any,
-) -> None:
-    """Visit the instances `visits` once; `W` is (n_labels, n_features), updated in place with `intercept`."""
+def sweep_dense(X: Any, norms: Any, W: Any, upper: Any, alpha: Any, pairs: Any, active: Any, visits: Any) -> None:
+    """Visit the instances `visits` once; `W` is (n_labels, n_features), updated in place."""
     relevant_ptr, relevant, irrelevant_ptr, irrelevant, offset = pairs
     active_relevant, n_active_relevant, active_irrelevant, n_active_irrelevant = active
     n_labels, n_features = W.shape
@@ -70,6 +59,7 @@ def sweep_dense(
     for i in visits:
         r0, c0 = relevant_ptr[i], irrelevant_ptr[i]
         n_r, n_c = n_active_relevant[i], n_active_irrelevant[i]
+        n = n_r + n_c
         rows = active_relevant[r0 : r0 + n_r]
         columns = active_irrelevant[c0 : c0 + n_c]
         for u in range(n_r):
@@ -77,31 +67,22 @@ def sweep_dense(
         for t in range(n_c):
             labels[n_r + t] = irrelevant[c0 + columns[t]]
         x = X[i]
-        for u in range(n_r + n_c):
+        for u in range(n):
             w = W[labels[u]]
             total = 0.0
             for f in range(n_features):
                 total += x[f] * w[f]
-            before[u] = total + bias * intercept[labels[u]]
-            scores[u] = before[u]
+            before[u] = total
+            scores[u] = total
         sweep_pairs(
-            alpha,
-            offset[i],
-            relevant_ptr[i + 1] - r0,
-            rows,
-            columns,
-            scores[:n_r],
-            scores[n_r : n_r + n_c],
-            norms[i],
-            upper[i],
+            alpha, offset[i], relevant_ptr[i + 1] - r0, rows, columns, scores[:n_r], scores[n_r:n], norms[i], upper[i]
         )
-        for u in range(n_r + n_c):
+        for u in range(n):
             if scores[u] != before[u]:
                 move = (scores[u] - before[u]) / norms[i]
                 w = W[labels[u]]
                 for f in range(n_features):
                     w[f] += move * x[f]
-                intercept[labels[u]] += bias * move
 
 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
@@ -117,7 +98,10 @@ def sweep_csr(
     active: Any,
     visits: Any,
 ) -> None:
-    """As sweep_dense for X = (data, indices, indptr); `W` is (n_features, n_labels), so that a nonzero is one row."""
+    """As sweep_dense for X = (data, indices, indptr) and one more feature of value `bias` (weights: `intercept`).
+
+    `W` is (n_features, n_labels), so that a nonzero is one row.
+    """
     data, indices, indptr = X
     relevant_ptr, relevant, irrelevant_ptr, irrelevant, offset = pairs
     active_relevant, n_active_relevant, active_irrelevant, n_active_irrelevant = active

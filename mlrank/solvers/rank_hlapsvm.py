@@ -7,35 +7,26 @@ Problem (Chen et al., "Efficient multi-label classification with hypergraph regu
 with F = XW' the training scores and L = D - HVH' the clique-expansion Laplacian of the label hypergraph (eq. 5), whose
 hyperedge weights are exp(-nu * mean intra-class squared distance) (eq. 29, 30).
 
-With M = I + lam X'LX = RR' and rows x~ = R^-1 x the problem is plain Rank-SVM in w~ = R'w, so it is solved by the same
-loops on whitened rows and mapped back. The constant feature of the bias is untouched, because L maps constants to zero.
-`optimality` is that problem's relative duality gap, which is also this one's. lam = 0 gives Rank-SVM itself.
+With M = I + lam X'LX = R'R the regulariser is w'Mw, so in weights Rw and rows R'^-1 x the problem is plain Rank-SVM: it
+is solved by the same passes and mapped back. The constant feature of the bias is untouched, because L maps constants to
+zero. `optimality` is that problem's relative duality gap, which is also this one's. lam = 0 gives Rank-SVM itself.
 
-Cost beside Rank-SVM's: O(n m^2 + k m^2 + m^3 / 3) flops and two m x m matrices, once for each (lam, nu); whitened rows
-are dense, n x m. L, n x n, is never formed.
+Cost beside Rank-SVM's: O(n m^2 + k m^2 + m^3 / 3) flops and an m x m matrix, once for each (lam, nu); rows are dense
+for lam > 0. L, n x n, is never formed.
 """
 
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg import cholesky
 
-from mlrank.arrays import Features, FloatArray, as_dense
 from mlrank.hypergraph import hyperedge_weights, laplacian_gram
+from mlrank.solvers._rank_svm_rows import FlatRows
 from mlrank.solvers.base import LinearModel, TrainingSet, check_not_negative, check_positive
-from mlrank.solvers.rank_svm import BIAS, Pairs, solve
+from mlrank.solvers.rank_svm import BIAS, Pairs, Prepared, RankSVM, solve
 
 __all__ = ["RankHLapSVM"]
-
-
-@dataclass(frozen=True)
-class Whitened:
-    """Rows R^-1 x with the factor R' (upper triangular); the factor is None, and the rows are X, for lam = 0."""
-
-    X: Features
-    factor: FloatArray | None
-    pairs: Pairs
 
 
 @dataclass(frozen=True)
@@ -68,7 +59,7 @@ class RankHLapSVM:
     max_iter: int = 10_000
     seed: int = 0
 
-    SHARED: ClassVar[tuple[str, ...]] = ("lam", "nu")
+    SHARED: ClassVar[tuple[str, ...]] = ("lam", "nu", "bias")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
 
@@ -78,18 +69,17 @@ class RankHLapSVM:
         if self.bias not in BIAS:
             raise ValueError(f"bias must be one of {', '.join(BIAS)}, found {self.bias!r}")
 
-    def prepare(self, train: TrainingSet) -> Whitened:
-        """Whiten the rows by I + lam X'LX, the same for every C."""
-        pairs = Pairs.of(train.Y)
+    def prepare(self, train: TrainingSet) -> Prepared:
+        """List the label pairs and whiten the rows by I + lam X'LX, the same for every C."""
         if self.lam == 0:
-            return Whitened(train.X, None, pairs)
+            return RankSVM(bias=self.bias).prepare(train)
+        pairs = Pairs.of(train.Y)
         metric = self.lam * laplacian_gram(train.X, train.Y, hyperedge_weights(train.X, train.Y, self.nu))
         metric[np.diag_indices_from(metric)] += 1.0
-        factor = cholesky(metric, overwrite_a=True)
-        rows = solve_triangular(factor, as_dense(train.X).T, trans="T", overwrite_b=False).T
-        return Whitened(np.ascontiguousarray(rows), factor, pairs)
+        bias = BIAS[self.bias]
+        return Prepared(pairs, FlatRows.of(train.X, bias, cholesky(metric, overwrite_a=True)), bias)
 
-    def fit(self, train: TrainingSet, prepared: Whitened | None = None) -> LinearModel:
+    def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> LinearModel:
         """Solve eq. 10 on `train`.
 
         Raises
@@ -97,10 +87,5 @@ class RankHLapSVM:
         ValueError
             If no row has both a relevant and an irrelevant label.
         """
-        white = prepared or self.prepare(train)
-        bias = BIAS[self.bias]
-        solution = solve(white.X, white.pairs, self.C, bias, self.tol, self.max_iter, self.seed)
-        coef = solution.W
-        if white.factor is not None:
-            coef = np.ascontiguousarray(solve_triangular(white.factor, solution.W.T).T)
-        return LinearModel(coef, bias * solution.intercept, solution.info(self.tol))
+        ready = prepared or self.prepare(train)
+        return solve(ready, self.C, self.tol, self.max_iter, self.seed).model(self.tol)

@@ -38,10 +38,10 @@ def metric(X, Y, lam, nu):
 def test_certificate_is_that_of_eq_10():
     X, Y = random_problem()
     solver = RankHLapSVM(C=2.0, lam=0.7, nu=0.1, tol=1e-6)
-    white = solver.prepare(TrainingSet(X, Y))
-    solution = solve(white.X, white.pairs, 2.0, 1.0, 1e-6, 10**5, 0)
+    solution = solve(solver.prepare(TrainingSet(X, Y)), 2.0, 1e-6, 10**5, 0)
     M = metric(X, Y, 0.7, 0.1)
-    dual, W = rank_dual(solution.alpha, with_bias(X), Y, M)
+    dual, _ = rank_dual(solution.alpha, with_bias(X), Y, M)
+    W = np.column_stack([solution.coef, solution.intercept])
     primal = rank_primal(W, with_bias(X), Y, 2.0, M)
     assert solution.dual == pytest.approx(dual, rel=1e-10)
     assert solution.primal == pytest.approx(primal, rel=1e-10)

@@ -7,7 +7,8 @@ from sklearn.svm import LinearSVC
 
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers import _rank_svm_kernels as kernels
-from mlrank.solvers.rank_svm import Pairs, solve, squared_norms
+from mlrank.solvers._rank_svm_rows import DenseSweeps, FlatRows
+from mlrank.solvers.rank_svm import Pairs, Prepared, solve
 from tests.solvers.problems import SCENARIOS, caps, load, pairs_of, random_problem, rank_dual, rank_primal, with_bias
 
 RankSVM = SOLVERS["rank_svm"]
@@ -32,14 +33,16 @@ def test_reaches_the_independently_computed_optimum(scenario, sparse):
 def test_certificate_recomputed_from_the_definitions(bias, sparse):
     X, Y = random_problem()
     C = 3.0
-    solution = solve(csr_array(X) if sparse else X, Pairs.of(Y), C, bias, 1e-5, 10**5, 0)
-    rows = np.hstack([X, bias * np.ones((len(X), 1))])
+    pairs = Pairs.of(Y)
+    rows = csr_array(X) if sparse else FlatRows.of(X, bias)
+    solution = solve(Prepared(pairs, rows, bias), C, 1e-5, 10**5, 0)
+    plain = np.hstack([X, bias * np.ones((len(X), 1))])
     upper = np.array([caps(Y, C)[i] for i, _, _ in pairs_of(Y)])
     assert (solution.alpha >= 0).all()
     assert (solution.alpha <= upper).all()
-    dual, W = rank_dual(solution.alpha, rows, Y)
-    primal = rank_primal(W, rows, Y, C)
-    assert np.allclose(W, np.column_stack([solution.W, solution.intercept]), atol=1e-12)
+    W = np.column_stack([solution.coef, solution.intercept])
+    assert bias or not solution.intercept.any()
+    primal, dual = rank_primal(W, plain, Y, C), rank_dual(solution.alpha, plain, Y)[0]
     assert solution.primal == pytest.approx(primal, rel=1e-12)
     assert solution.dual == pytest.approx(dual, rel=1e-12)
     assert solution.gap == pytest.approx((primal - dual) / primal, abs=1e-12)
@@ -92,24 +95,111 @@ def textbook_pass(X, Y, C, W, alpha, order):
 def test_compiled_sweeps_are_the_textbook_updates(sparse):
     X, Y = random_problem()
     n, k = Y.shape
-    C, pairs = 3.0, Pairs.of(Y)
-    alpha, W, intercept = np.zeros(int(pairs.size.sum())), np.zeros((k, X.shape[1])), np.zeros(k)
-    slow_alpha, slow_W = alpha.copy(), np.zeros((k, X.shape[1] + 1))
-    relevant_ptr, relevant, irrelevant_ptr, irrelevant, _ = pairs.lists
-    active = (np.zeros_like(relevant), np.zeros(n, np.int64), np.zeros_like(irrelevant), np.zeros(n, np.int64))
+    C, pairs, rows = 3.0, Pairs.of(Y), with_bias(X)
+    alpha, active = np.zeros(int(pairs.size.sum())), pairs.no_labels()
+    slow_alpha, slow_W = alpha.copy(), np.zeros((k, rows.shape[1]))
     kernels.find_active(np.zeros((n, k)), np.full(n, np.inf), caps(Y, C), alpha, pairs.lists, active)
-    rows, sweep, working = X, kernels.sweep_dense, W
-    if sparse:
-        packed = csr_array(X)
-        rows, sweep, working = (packed.data, packed.indices, packed.indptr), kernels.sweep_csr, W.T.copy()
+    norms, packed = (rows**2).sum(axis=1), csr_array(X)
+    dense, columns, intercept = np.zeros((k, rows.shape[1])), np.zeros((X.shape[1], k)), np.zeros(k)
     for seed in range(3):
         order = np.random.default_rng(seed).permutation(np.flatnonzero(pairs.size))
-        norms = squared_norms(X) + 1.0
-        sweep(rows, norms, working, intercept, 1.0, caps(Y, C), alpha, pairs.lists, active, order)
-        textbook_pass(with_bias(X), Y, C, slow_W, slow_alpha, order)
+        shared = caps(Y, C), alpha, pairs.lists, active, order
+        if sparse:
+            parts = (packed.data, packed.indices, packed.indptr)
+            kernels.sweep_csr(parts, norms, columns, intercept, 1.0, *shared)
+        else:
+            kernels.sweep_dense(rows, norms, dense, *shared)
+        textbook_pass(rows, Y, C, slow_W, slow_alpha, order)
         assert np.allclose(alpha, slow_alpha, atol=1e-12)
-        assert np.allclose(working.T if sparse else working, slow_W[:, :-1], atol=1e-12)
-        assert np.allclose(intercept, slow_W[:, -1], atol=1e-12)
+        assert np.allclose(np.column_stack([columns.T, intercept]) if sparse else dense, slow_W, atol=1e-12)
+
+
+def test_a_pass_over_flattened_rows_is_a_pass_of_the_proximal_step():
+    """Every update must minimise the dual of the step (the problem plus 1/2 sum h (W - V)^2), seen from plain rows."""
+    X, Y = random_problem()
+    C, pairs = 3.0, Pairs.of(Y)
+    rows = FlatRows.of(X, 1.0)
+    upper = caps(Y, C)
+    sweeps, alpha, active = DenseSweeps(rows, upper, pairs), np.zeros(int(pairs.size.sum())), pairs.no_labels()
+    sweeps.certify(alpha)
+    sweeps.theta = float(np.median(rows.moment))
+    kernels.find_active(np.zeros(Y.shape), np.full(len(Y), np.inf), upper, alpha, pairs.lists, active)
+    order = np.random.default_rng(0).permutation(np.flatnonzero(pairs.size))
+    h = np.maximum(rows.moment / sweeps.theta - 1, 0)
+    assert h.max() > 0.5
+    centre, slow_alpha = np.zeros((Y.shape[1], len(h))), alpha.copy()
+    sweeps.start_round(1.0, 0)
+    for _ in range(3):
+        sweeps.sweep(alpha, active, order)
+        # In rows z / (1 + h) and an offset of the scores, the step is a problem with regulariser (1 + h) w^2.
+        beta = beta_of(slow_alpha, Y)
+        weights = (beta.T @ rows.Z + h * centre) / (1 + h)
+        step_pass(rows.Z, 1 / (1 + h), Y, C, weights, slow_alpha, order)
+        centre = weights
+        assert np.allclose(alpha, slow_alpha, atol=1e-12)
+    sweeps.end_round()
+    _, primal, dual = sweeps.certify(alpha)
+    assert dual == pytest.approx(rank_dual(alpha, with_bias(X), Y)[0], rel=1e-12)
+    W = np.column_stack(sweeps.weights())
+    assert primal == pytest.approx(rank_primal(W, with_bias(X), Y, C), rel=1e-12)
+
+
+def beta_of(alpha, Y):
+    beta = np.zeros(Y.shape)
+    for value, (i, q, p) in zip(alpha, pairs_of(Y), strict=True):
+        beta[i, p] += value
+        beta[i, q] -= value
+    return beta
+
+
+def step_pass(Z, inverse, Y, C, W, alpha, order):
+    """One pass over rows Z with the diagonal metric 1 / inverse, pair by pair; W and alpha change in place."""
+    upper = caps(Y, C)
+    at = {}
+    for number, (i, q, p) in enumerate(pairs_of(Y)):
+        at.setdefault(i, []).append((number, q, p))
+    for i in order:
+        for number, q, p in at.get(i, ()):
+            G = (W[p] - W[q]) @ Z[i] - 1
+            new = min(max(alpha[number] - G / (2 * Z[i] @ (inverse * Z[i])), 0.0), upper[i])
+            W[p] += (new - alpha[number]) * inverse * Z[i]
+            W[q] -= (new - alpha[number]) * inverse * Z[i]
+            alpha[number] = new
+
+
+@pytest.mark.parametrize("shape", [(40, 6), (12, 30)])
+def test_rotated_rows_keep_inner_products_and_have_the_stated_moments(shape):
+    X = np.random.default_rng(0).standard_normal(shape) + 3.0
+    rows = FlatRows.of(X, 1.0)
+    plain = with_bias(X)
+    assert np.allclose(rows.Z @ rows.Z.T, plain @ plain.T, atol=1e-10)
+    assert np.allclose(rows.Z.T @ rows.Z / len(X), np.diag(rows.moment), atol=1e-10)
+    omega = np.random.default_rng(1).standard_normal((3, len(rows.moment)))
+    coef, intercept = rows.weights(omega)
+    assert np.allclose(X @ coef.T + intercept, rows.Z @ omega.T, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["unscaled", "shifted", "separable"])
+def test_hard_problems_converge_to_a_tight_gap(kind):
+    rng = np.random.default_rng(7)
+    X, Y = random_problem(n=150, m=30, k=6)
+    if kind == "unscaled":
+        X = X * 10.0 ** rng.uniform(-2, 2, X.shape[1])
+    if kind == "shifted":
+        X = X + 10.0
+    if kind == "separable":
+        X = np.hstack([X, np.eye(150)])
+    model = RankSVM(C=100.0, tol=1e-7, max_iter=50_000).fit(TrainingSet(X, Y))
+    assert model.info.converged
+    W = np.column_stack([model.coef, model.intercept])
+    assert model.info.objective == pytest.approx(rank_primal(W, with_bias(X), Y, 100.0), rel=1e-9)
+
+
+def test_full_sparse_rows_are_swept_dense():
+    X, Y = random_problem()
+    full, thin = csr_array(np.abs(X) + 1), csr_array(np.eye(len(X)))
+    assert isinstance(RankSVM().prepare(TrainingSet(full, Y)).rows, FlatRows)
+    assert not isinstance(RankSVM().prepare(TrainingSet(thin, Y)).rows, FlatRows)
 
 
 def test_no_random_move_lowers_the_objective():

@@ -1,0 +1,113 @@
+"""``mlrank reproduce``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlrank.cli.options import Jobs, Json, Quiet, Results, worker_count
+
+if TYPE_CHECKING:
+    from mlrank.reproduce import Recipe
+
+__all__ = ["reproduce"]
+
+
+def reproduce(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Recipe, such as imageclef.")] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="List the recipes.")] = False,
+    grid: Annotated[str | None, typer.Option("--grid", help="Grid of the recipe: coarse (default) or paper.")] = None,
+    data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help="Your own file instead.")] = None,
+    test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Test part beside --data.")] = None,
+    labels: Annotated[Path | None, typer.Option("--labels", metavar="FILE", help="Label file beside --data.")] = None,
+    results: Results = Path("results"),
+    jobs: Jobs = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Run the experiment behind a table of a paper, and set the paper's numbers beside ours.
+
+    The best data at hand are used: files you name, then the catalogue's, then generated stand-ins. The first lines say
+    which, and how to get better ones.
+
+    Examples:
+
+    * `mlrank reproduce --list`
+    * `mlrank reproduce imageclef`
+    * `mlrank reproduce mediamill --grid paper`
+    * `mlrank reproduce imageclef --data mine.arff --labels mine.xml`
+    """
+    from mlrank.errors import UserError
+    from mlrank.reproduce import load_recipe
+
+    if show_list:
+        _list()
+        return
+    if name is None:
+        raise UserError("which recipe? 'mlrank reproduce --list' shows them")
+    if data is None and (test or labels):
+        raise UserError("--test and --labels go with --data")
+    files = None if data is None else _files(data, test, labels)
+    raise typer.Exit(_run(load_recipe(name), grid, files, results, worker_count(jobs), quiet, as_json))
+
+
+def _files(data: Path, test: Path | None, labels: Path | None) -> dict[str, str]:
+    given = {"train": data, "test": test, "labels": labels}
+    return {key: str(path) for key, path in given.items() if path is not None}
+
+
+def _list() -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from mlrank.reproduce import load_recipe, recipes
+
+    table = Table("name", "table", "paper")
+    for name in recipes():
+        recipe = load_recipe(name)
+        table.add_row(name, recipe.table, recipe.paper)
+    Console().print(table)
+
+
+def _run(
+    recipe: "Recipe",
+    grid: str | None,
+    files: dict[str, str] | None,
+    results: Path,
+    jobs: int,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    from rich.console import Console
+
+    from mlrank.cli.progress import run_with_progress
+    from mlrank.cli.show import show_run
+    from mlrank.config import parse_config
+    from mlrank.datasets import is_available
+    from mlrank.reproduce import (
+        banner,
+        better_options,
+        choose_data,
+        compare,
+        comparison_to_rich,
+        experiment_mapping,
+        render_comparison,
+    )
+    from mlrank.tables import FORMATS
+    from mlrank.yamlfile import dump_yaml
+
+    option = choose_data(recipe, is_available, files is not None)
+    console = Console(stderr=as_json)
+    for line in banner(recipe, option, better_options(recipe, option)):
+        console.print(line, highlight=False, markup=False)
+    mapping: dict[str, Any] = experiment_mapping(recipe, option, grid or recipe.default_grid, files)
+    config = parse_config(dump_yaml(mapping), f"recipe {recipe.name}")
+    folder = run_with_progress(config, results, jobs, quiet)
+    code = show_run(folder, config.metrics, as_json)
+    comparison = compare(recipe, option, folder.runs())
+    for fmt in FORMATS:
+        suffix = {"latex": "tex"}.get(fmt, fmt)
+        folder.write_text(f"tables/comparison.{suffix}", render_comparison(comparison, fmt))
+    if not as_json:
+        console.print(comparison_to_rich(comparison))
+    return code

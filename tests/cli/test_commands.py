@@ -1,0 +1,189 @@
+"""The commands as a user types them: output, one-line mistakes, exit codes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mlrank.cli import main
+from tests.experiment.small import CONFIG, small_data, write_libsvm
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def mlrank(monkeypatch, capsys, tmp_path):
+    """Run the command line in a folder of its own and return (exit code, stdout, stderr)."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLRANK_DATA", raising=False)
+    monkeypatch.setenv("COLUMNS", "200")
+    X, Y = small_data()
+    write_libsvm(tmp_path / "train.svm", X[:60], Y[:60])
+    write_libsvm(tmp_path / "test.svm", X[60:], Y[60:])
+
+    def call(*words):
+        monkeypatch.setattr(sys, "argv", ["mlrank", *map(str, words)])
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        return stopped.value.code or 0, *capsys.readouterr()
+
+    return call
+
+
+def write_config(path, *changes, split="{kind: official}"):
+    text = CONFIG.format(train="train.svm", test="test.svm", split=split, scale="none")
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+    return path
+
+
+def test_train_prints_a_table_and_says_where_results_are(mlrank, tmp_path):
+    code, out, err = mlrank("train", write_config(tmp_path / "c.yaml"), "--jobs", 1)
+    assert code == 0
+    for word in ("Binary-SVM", "Rank-HLapSVM", "certificate", "chosen settings", "results/small"):
+        assert word in out
+    assert "35 fits" in err
+    tables = tmp_path / "results" / "small" / "tables"
+    assert {path.suffix for path in tables.iterdir()} == {".md", ".tex", ".csv"}
+
+
+def test_json_output_is_the_records(mlrank, tmp_path):
+    code, out, err = mlrank("train", write_config(tmp_path / "c.yaml"), "--jobs", 1, "--json", "--quiet")
+    assert (code, err) == (0, "")
+    assert [record["method"] for record in json.loads(out)] == ["Binary-SVM", "Rank-HLapSVM"]
+
+
+def test_evaluate_recomputes_and_notices_tampering(mlrank, tmp_path):
+    mlrank("train", write_config(tmp_path / "c.yaml"), "--jobs", 1, "--quiet")
+    code, out, _ = mlrank("evaluate", "results/small", "-m", "lrap")
+    assert code == 0
+    assert "lrap" in out
+    path = tmp_path / "results/small/runs/train/official/Binary-SVM.json"
+    record = json.loads(path.read_text())
+    record["metrics"]["lrap"]["value"] += 0.01
+    path.write_text(json.dumps(record))
+    code, _, err = mlrank("evaluate", "results/small")
+    assert code == 1
+    assert err.startswith("mlrank: results/small: train / official / Binary-SVM: lrap is 0.")
+    code, _, err = mlrank("evaluate", "results/small", "-m", "lrpa")
+    assert (code, err.split(" Known")[0]) == (1, "mlrank: unknown metric 'lrpa'. Did you mean 'lrap'?")
+
+
+MISTAKES = [
+    ([("C: [0.1, 1, 10]", "CC: [0.1, 1, 10]")], "c.yaml:7:36: unknown setting of binary_svm 'CC'. Did you mean 'C'?"),
+    ([("seed: 3", "sed: 3")], "c.yaml:10:1: unknown key 'sed'. Did you mean 'seed'?"),
+    ([("seed: 3", "seed: 3\nseed: 4")], "c.yaml:11:1: the key 'seed' is repeated; it is first given at 10:1"),
+    ([("C: [0.1, 1, 10]", "C: []")], "c.yaml:7:39: the grid of 'C' is empty"),
+    ([("f1_micro", "f1_mikro")], "c.yaml:9:28: unknown metric 'f1_mikro'. Did you mean 'f1_micro'?"),
+    ([("train.svm", "trian.svm")], "trian.svm: "),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), MISTAKES)
+def test_mistakes_in_the_configuration_are_one_line_with_its_place(mlrank, tmp_path, changes, message):
+    write_config(tmp_path / "c.yaml", *changes)
+    code, out, err = mlrank("train", "c.yaml")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert err.startswith(f"mlrank: {message}")
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_split_larger_than_the_data_is_refused_before_any_fit(mlrank, tmp_path):
+    write_config(tmp_path / "c.yaml", split="{kind: holdout, train: 80, test: 20}")
+    code, _, err = mlrank("train", "c.yaml")
+    assert (code, err) == (1, "mlrank: holdout wants 80 + 20 rows, the data has 90\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["train", "none.yaml"], "mlrank: none.yaml: "),
+        (["train"], "mlrank: "),
+        (["train", "c.yaml", "--job", "2"], "mlrank: No such option: --job"),
+        (["train", "c.yaml", "--jobs", "-1"], "mlrank: --jobs must be 0 or more, found -1"),
+        (["trian", "c.yaml"], "mlrank: No such command 'trian'."),
+        (["reproduce", "imageclf"], "mlrank: unknown recipe 'imageclf'. Did you mean 'imageclef'?"),
+        (["reproduce"], "mlrank: which recipe? 'mlrank reproduce --list' shows them"),
+        (["reproduce", "imageclef", "--grid", "papr"], "mlrank: unknown grid of the recipe 'imageclef' 'papr'."),
+        (["reproduce", "imageclef", "--labels", "x.xml"], "mlrank: --test and --labels go with --data"),
+        (["evaluate", "results"], "mlrank: results: "),
+    ],
+)
+def test_mistakes_on_the_command_line_are_one_line(mlrank, tmp_path, words, message):
+    write_config(tmp_path / "c.yaml")
+    code, _, err = mlrank(*words)
+    assert code == 1
+    assert err.splitlines()[-1].startswith(message)
+
+
+def test_a_results_folder_that_cannot_be_made_is_told_before_any_fit(mlrank, tmp_path):
+    (tmp_path / "taken").write_text("a file")
+    code, _, err = mlrank("train", write_config(tmp_path / "c.yaml"), "--results", "taken")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "taken" in err
+
+
+def test_failed_fits_are_named_and_give_exit_code_2(mlrank, tmp_path):
+    change = ("{solver: binary_svm, C: [0.1, 1, 10]}", "{solver: 'tests.experiment.small:Means', shift: 2}")
+    code, out, err = mlrank("train", write_config(tmp_path / "c.yaml", change), "--jobs", 1, "--quiet")
+    assert code == 2
+    assert "failed" in out
+    assert "mlrank: official / Binary-SVM failed: RuntimeError: this one always fails" in err
+
+
+def test_reproduce_lists_recipes_with_their_tables(mlrank):
+    code, out, _ = mlrank("reproduce", "--list")
+    assert code == 0
+    assert "imageclef" in out
+    assert "Table 2" in out
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["train", "-h"], ["reproduce", "-h"], ["datasets", "-h"]])
+def test_help_has_examples(mlrank, words):
+    code, out, _ = mlrank(*words)
+    assert code == 0
+    assert "Usage" in out
+    assert "mlrank " in out.split("Usage", 1)[1]
+
+
+def test_help_imports_nothing_heavy():
+    heavy = ("numpy", "scipy", "pandas", "sklearn", "numba", "pydantic", "yaml", "joblib")
+    script = (
+        "import sys\nfrom mlrank.cli import app\n"
+        "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(mlrank, tmp_path, jobs):
+    shifts = ", ".join(str(3 * i) for i in range(40))
+    change = ("{solver: binary_svm, C: [0.1, 1, 10]}", f"{{solver: 'tests.experiment.small:Slow', shift: [{shifts}]}}")
+    config = write_config(tmp_path / "c.yaml", change)
+    command = [sys.executable, "-m", "mlrank", "train", str(config), "--jobs", str(jobs)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    journal = tmp_path / "results/small/trials.jsonl"
+    deadline = time.monotonic() + 60
+    while not (journal.exists() and journal.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    kept = len(journal.read_text().splitlines())
+    assert f"mlrank: interrupted; {kept} of 146 fits are done and kept" in err
+    assert "Traceback" not in err
+    code, _, err = mlrank("train", config, "--jobs", 2)
+    assert code == 0
+    assert f"146 fits, {kept} of them already done" in err

@@ -1,0 +1,67 @@
+"""A small experiment on files written on the spot, and solvers that misbehave."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlrank.config import parse_config
+from mlrank.solvers import LinearModel, TrainingSet
+from mlrank.solvers.base import FitInfo
+
+CONFIG = """
+name: small
+datasets: [{{train: {train}, test: {test}}}]
+split: {split}
+scale: {scale}
+methods:
+  Binary-SVM: {{solver: binary_svm, C: [0.1, 1, 10]}}
+  Rank-HLapSVM: {{solver: rank_hlapsvm, C: [0.1, 1], lam: [0, 1], threshold: {{kind: svr_midpoint, C: [0.1, 1]}}}}
+search: {{folds: 3, metric: f1_micro}}
+seed: 3
+"""
+
+
+def write_libsvm(path, X, Y):
+    lines = []
+    for x, y in zip(X, Y, strict=True):
+        labels = ",".join(map(str, np.flatnonzero(y)))
+        lines.append(labels + " " + " ".join(f"{j + 1}:{value!r}" for j, value in enumerate(x.tolist())))
+    path.write_text("\n".join(lines) + "\n")
+
+
+def small_data(seed=0, n=90, m=5, k=4):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, m))
+    Y = X @ rng.standard_normal((m, k)) + 0.5 * rng.standard_normal((n, k)) > 0.3
+    return X, Y
+
+
+def small_config(folder, split="{kind: official}", scale="standard", text=CONFIG):
+    X, Y = small_data()
+    train, test = folder / "part-train.svm", folder / "part-test.svm"
+    write_libsvm(train, X[:60], Y[:60])
+    write_libsvm(test, X[60:], Y[60:])
+    return parse_config(text.format(train=train, test=test, split=split, scale=scale), "small.yaml")
+
+
+@dataclass(frozen=True)
+class Means:
+    """Scores are label frequencies plus `shift`; every third value of `shift` fails."""
+
+    shift: float = 0.0
+
+    def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
+        if self.shift % 3 == 2:
+            raise RuntimeError("this one always fails")
+        intercept = train.Y.mean(axis=0) - 0.5 + self.shift
+        return LinearModel(np.zeros((train.n_labels, train.n_features)), intercept, FitInfo(1, np.nan, 0.0, True))
+
+
+@dataclass(frozen=True)
+class Slow(Means):
+    """As Means, after a while."""
+
+    def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
+        time.sleep(0.1)
+        return super().fit(train, prepared)

@@ -1,0 +1,211 @@
+"""The whole chain: the same bytes for any number of workers, nothing lost, nothing computed twice, failures kept."""
+
+import json
+
+import numpy as np
+import pytest
+
+from mlrank.config import parse_config
+from mlrank.datasets import load_dataset
+from mlrank.experiment import plan, run
+from mlrank.metrics import METRICS, evaluate
+from mlrank.results import RunFolder
+from mlrank.solvers import SOLVERS, TrainingSet
+from mlrank.splits import kfold
+from mlrank.thresholds import THRESHOLDS
+from tests.experiment.small import CONFIG, small_config, small_data, write_libsvm
+
+SILENT = {"time", "commit"}
+
+
+def contents(folder):
+    """Everything that a run leaves but timings and the commit: records and the bytes of the arrays."""
+    records = [{key: value for key, value in record.items() if key not in SILENT} for record in folder.runs()]
+    arrays = {path.name: path.read_bytes() for path in sorted(folder.path.glob("runs/*/*/*.npz"))}
+    return json.dumps(records, sort_keys=True), arrays
+
+
+def trials(folder):
+    return {key: record["value"] for key, record in folder.journal.read().items()}
+
+
+def test_one_and_two_workers_leave_the_same_bytes(tmp_path):
+    config = small_config(tmp_path, split="{kind: kfold, folds: 2, repeats: 2}")
+    one, two = run(config, tmp_path / "one", jobs=1), run(config, tmp_path / "two", jobs=2)
+    assert contents(one) == contents(two)
+    assert trials(one) == trials(two)
+    assert len(one.runs()) == 2 * 4
+
+
+class Cut(Exception):
+    pass
+
+
+@pytest.mark.parametrize("after", [1, 7, 16, 34])
+def test_a_run_cut_anywhere_goes_on_and_ends_the_same(tmp_path, after):
+    config = small_config(tmp_path)
+    whole = run(config, tmp_path / "whole", jobs=1)
+
+    seen = []
+
+    def cut(event):
+        seen.append(event)
+        if len(seen) == after + 1:
+            raise Cut
+
+    with pytest.raises(Cut):
+        run(config, tmp_path / "cut", jobs=1, notify=cut)
+    before = RunFolder(tmp_path / "cut" / "small").journal.read()
+    events = []
+    resumed = run(config, tmp_path / "cut", jobs=1, notify=events.append)
+    redone = {event["record"]["key"] for event in events if event["kind"] == "trial"}
+    assert not redone & set(before)
+    assert events[0] == {"kind": "plan", "total": 35, "done": len(before) + (after == 34)}
+    assert contents(resumed) == contents(whole)
+
+
+def test_a_finished_run_is_not_touched_again(tmp_path):
+    config = small_config(tmp_path)
+    folder = run(config, tmp_path / "r", jobs=1)
+    stamps = {path: path.stat().st_mtime_ns for path in folder.path.glob("runs/*/*/*")}
+    events = []
+    run(config, tmp_path / "r", jobs=1, notify=events.append)
+    assert [event["kind"] for event in events] == ["plan"]
+    assert {path: path.stat().st_mtime_ns for path in folder.path.glob("runs/*/*/*")} == stamps
+
+
+def test_changed_data_are_fitted_again(tmp_path):
+    config = small_config(tmp_path)
+    first = run(config, tmp_path / "r", jobs=1).runs()[0]["metrics"]
+    X, Y = small_data(seed=1)
+    write_libsvm(tmp_path / "part-test.svm", X[60:], Y[60:])
+    events = []
+    second = run(config, tmp_path / "r", jobs=1, notify=events.append).runs()[0]["metrics"]
+    assert events[0]["done"] == 0
+    assert first != second
+
+
+def test_the_choice_is_the_best_mean_over_folds_recomputed_by_hand(tmp_path):
+    config = small_config(tmp_path, scale="none")
+    folder = run(config, tmp_path / "r", jobs=1)
+    (data,) = plan(config)
+    train_rows, test_rows = data.splits[0].train, data.splits[0].test
+    X, Y = data.dataset.X, data.dataset.Y
+    record = next(record for record in folder.runs() if record["method"] == "Binary-SVM")
+    from mlrank.experiment.cell import cells
+
+    folds = next(iter(cells(config, data))).folds
+    assert sorted(np.concatenate([test for _, test in folds])) == sorted(train_rows)
+    means = {}
+    for C in (0.1, 1.0, 10.0):
+        values = []
+        for inner, held in folds:
+            model = SOLVERS["binary_svm"](C=C).fit(TrainingSet(X[inner], Y[inner]))
+            values.append(METRICS["f1_micro"].function(Y[held], model.decision_function(X[held]) > 0).value)
+        means[C] = np.mean(values)
+    best = max(means, key=means.get)
+    assert record["searched"] == {"C": best}
+    assert record["search"]["best"] == pytest.approx(means[best], abs=1e-15)
+    model = SOLVERS["binary_svm"](C=best).fit(TrainingSet(X[train_rows], Y[train_rows]))
+    assert folder.run_arrays(record)["scores"] == pytest.approx(model.decision_function(X[test_rows]), abs=1e-9)
+
+
+def test_stored_metrics_are_those_of_the_stored_arrays(tmp_path):
+    folder = run(small_config(tmp_path), tmp_path / "r", jobs=1)
+    for record in folder.runs():
+        arrays = folder.run_arrays(record)
+        for name, found in evaluate(arrays["Y_true"], arrays["scores"], arrays["Y_pred"]).items():
+            assert record["metrics"][name] == found._asdict() | {"value": found.value}
+
+
+def test_scaling_is_fitted_on_the_training_part_alone(tmp_path):
+    config = small_config(tmp_path, scale="standard")
+    folder = run(config, tmp_path / "r", jobs=1)
+    (data,) = plan(config)
+    train, test = data.splits[0].train, data.splits[0].test
+    X, Y = np.asarray(data.dataset.X.toarray()), data.dataset.Y
+    deviation = X[train].std(axis=0)  # the file is sparse: divided, not centred
+    record = next(record for record in folder.runs() if record["method"] == "Binary-SVM")
+    model = SOLVERS["binary_svm"](C=record["settings"]["C"]).fit(TrainingSet(X[train] / deviation, Y[train]))
+    assert folder.run_arrays(record)["scores"] == pytest.approx(model.decision_function(X[test] / deviation), abs=1e-6)
+    assert "sparse features: divided, not centred" in record["dataset"]["changes"]
+
+
+def test_a_threshold_on_held_out_scores_never_sees_scores_of_fitted_rows(tmp_path):
+    text = CONFIG.split("methods:")[0] + (
+        "methods:\n  SVM: {{solver: rank_svm, C: 1, threshold: {{kind: per_label_f1, scores: heldout}}}}\nseed: 3\n"
+    )
+    config = small_config(tmp_path, scale="none", text=text)
+    folder = run(config, tmp_path / "r", jobs=1)
+    (data,) = plan(config)
+    train, test = data.splits[0].train, data.splits[0].test
+    X, Y = data.dataset.X, data.dataset.Y
+    from mlrank.experiment.cell import cells
+
+    point = next(iter(cells(config, data))).refits[0]
+    scores = np.full(Y[train].shape, np.nan)
+    for inner, held in kfold(Y[train], 3, point.seed, True):
+        part = TrainingSet(X[train[inner]], Y[train[inner]])
+        scores[held] = SOLVERS["rank_svm"](seed=point.seed).fit(part).decision_function(X[train[held]])
+    cut = THRESHOLDS["per_label_f1"]().fit(scores, Y[train], X[train])
+    (record,) = folder.runs()
+    arrays = folder.run_arrays(record)
+    assert np.array_equal(arrays["Y_pred"], cut(arrays["scores"], X[test]))
+    assert record["threshold"]["scores"] == "heldout"
+
+
+FAILING = CONFIG.split("methods:")[0] + (
+    "methods:\n"
+    "  All: {{solver: 'tests.experiment.small:Means', shift: [2, 5]}}\n"
+    "  Some: {{solver: 'tests.experiment.small:Means', shift: [0, 2, 0.25]}}\n"
+    "search: {{folds: 2}}\nseed: 3\n"
+)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_failures_are_kept_and_the_others_go_on(tmp_path, jobs):
+    folder = run(small_config(tmp_path, text=FAILING), tmp_path / "r", jobs=jobs)
+    every, some = folder.runs()
+    assert (every["status"], every["metrics"], every["info"]) == ("failed", {}, None)
+    assert "RuntimeError: this one always fails" in every["error"]
+    assert every["search"]["n_failed"] == 4
+    assert some["status"] == "done"
+    assert some["search"] | {"best": None} == {
+        "metric": "f1_micro", "folds": 2, "n_trials": 6, "n_failed": 2, "n_not_converged": 0, "best": None
+    }  # fmt: skip
+    assert some["searched"]["shift"] in (0, 0.25)
+    assert "failed" in (folder.path / "tables" / "part-train.md").read_text()
+
+
+def test_a_label_without_positives_in_training_is_told(tmp_path):
+    config = small_config(tmp_path)
+    X, Y = small_data()
+    Y = Y.copy()
+    Y[:60, 1] = False
+    write_libsvm(tmp_path / "part-train.svm", X[:60], Y[:60])
+    write_libsvm(tmp_path / "part-test.svm", X[60:], Y[60:])
+    record = run(config, tmp_path / "r", jobs=1).runs()[0]
+    assert "1 of 4 labels have no positive training row in some split" in record["dataset"]["changes"]
+
+
+def test_seeds_depend_on_the_seed_of_the_experiment_and_on_nothing_else_of_it(tmp_path):
+    from mlrank.experiment.cell import cells
+
+    config = small_config(tmp_path)
+    (data,) = plan(config)
+    points = [point for cell in cells(config, data) for fold in cell.trials for point in fold]
+    renamed = config.model_copy(update={"name": "other"})
+    again = [point for cell in cells(renamed, data) for fold in cell.trials for point in fold]
+    assert points == again
+    reseeded = [p for cell in cells(config.model_copy(update={"seed": 4}), data) for f in cell.trials for p in f]
+    assert not {point.seed for point in points} & {point.seed for point in reseeded}
+    assert len({point.key for point in points}) == len(points)
+    # Points that differ in the threshold alone share their fit, hence its seed.
+    assert len({point.seed for point in points}) == 3 * (3 + 4)
+
+
+def test_embedded_data_need_no_files():
+    text = "name: y\ndatasets: [yeast]\nsplit: {kind: official}\nmethods: {A: {solver: rank_svm}}\n"
+    (data,) = plan(parse_config(text, "y.yaml"))
+    assert data.dataset.Y.shape == (2417, 14)
+    assert [len(part) for part in load_dataset("yeast").official] == [data.splits[0].train.size, 917]

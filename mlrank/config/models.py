@@ -6,7 +6,16 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from mlrank.config.grid import MethodConfig
-from mlrank.config.names import check_file_name, metric_names, one_of, scale_names, show, split_kinds
+from mlrank.config.names import (
+    check_file_name,
+    impute_names,
+    metric_names,
+    one_of,
+    scale_names,
+    show,
+    split_kinds,
+    variable_roles,
+)
 
 __all__ = ["DatasetConfig", "ExperimentConfig", "SearchConfig", "SplitConfig", "SubsetConfig"]
 
@@ -37,6 +46,24 @@ def _size(value: Any) -> Any:
     raise ValueError(f"a size must be a number of rows (1 or more) or a fraction between 0 and 1, found {show(value)}")
 
 
+def _label_columns(value: Any) -> Any:
+    names = _as_tuple(value)
+    if type(names) is int and names != 0:
+        return names
+    if isinstance(names, tuple) and names and all(isinstance(name, str) for name in names):
+        return names
+    wanted = "n for the first n columns, -n for the last n, or a list of names in quotes"
+    raise ValueError(f"'label_columns' must be {wanted}; found {show(value)}")
+
+
+def _variables(value: Any) -> Any:
+    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value.values()):
+        raise ValueError(f"'variables' must be a mapping such as {{X: data, Y: target}}, found {show(value)}")
+    for role in value:
+        one_of("role of a variable", variable_roles)(role)
+    return value
+
+
 def _raise_all(found: list[Problem]) -> None:
     if found:
         raise PydanticCustomError("block", "{problems}", {"problems": found})
@@ -65,6 +92,10 @@ class DatasetConfig(BaseModel):
     labels: Text | None = None
     format: Text | None = None
     zero_based: bool | None = None
+    features: Text | None = None
+    label_columns: Annotated[Any, BeforeValidator(_label_columns)] = None
+    variables: Annotated[dict[str, str] | None, BeforeValidator(_variables)] = None
+    impute: Annotated[str | None, BeforeValidator(one_of("way to impute", impute_names))] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -87,6 +118,8 @@ class DatasetConfig(BaseModel):
     def resolved(self) -> str | dict[str, Any]:
         """Return the YAML value that reads back as an equal data set."""
         given = self.model_dump(exclude_none=True)
+        if isinstance(self.label_columns, tuple):
+            given["label_columns"] = list(self.label_columns)
         return str(self.name) if set(given) == {"name"} else given
 
 

@@ -15,6 +15,7 @@ from mlrank.errors import unknown_name
 
 __all__ = [
     "check_file_name",
+    "impute_names",
     "metric_names",
     "one_of",
     "scale_names",
@@ -22,6 +23,7 @@ __all__ = [
     "solver_class",
     "split_kinds",
     "threshold_class",
+    "variable_roles",
 ]
 
 _FILE_NAME = re.compile(r"\w[\w +=,()@%&#~.-]*")
@@ -76,6 +78,20 @@ def split_kinds() -> tuple[str, ...]:
     from mlrank.splits import SPLIT_KINDS
 
     return SPLIT_KINDS
+
+
+def impute_names() -> tuple[str, ...]:
+    """Return the ways to fill missing features."""
+    from mlrank.datasets.gaps import IMPUTE
+
+    return IMPUTE
+
+
+def variable_roles() -> tuple[str, ...]:
+    """Return what the variables of a MATLAB file can hold."""
+    from mlrank.datasets.arrayfiles import VARIABLES
+
+    return VARIABLES
 
 
 def scale_names() -> tuple[str, ...]:

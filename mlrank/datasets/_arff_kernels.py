@@ -3,7 +3,8 @@
 `plan` says for each attribute what its cells hold (`kind`), and whether they go to Y or X and to which column
 (`to_y`, `target`); values and class paths lie sorted in `pool` with `bounds`, those of attribute j at
 first[j]..first[j + 1] - 1, and `column` gives the column of each. Numbers whose rounding needs more than one exact
-operation are listed in `slow` as (start, stop, place in the values), to be read again by the caller.
+operation are listed in `slow` as (start, stop, place in the values), to be read again by the caller; missing cells in
+`gaps` as (row, attribute), those of features only where `keep_gaps` is set. counts = [n_slow, n_gaps].
 """
 
 from typing import Any, NamedTuple
@@ -50,29 +51,33 @@ class Plan(NamedTuple):
     bounds: Any
     column: Any
     omitted: Any
+    keep_gaps: bool
+    empty_is_gap: bool
 
 
 __all__ = ["Plan", "dense_rows", "sparse_rows"]
 
 
 @njit(cache=True)
-def dense_rows(text: Any, X: Any, Y: Any, row: int, plan: Any, word: Any, slow: Any) -> tuple[int, int, int, int, int]:
-    """Read comma-separated rows into X and Y from `row` on; return (code, offset, attribute, next row, n_slow)."""
+def dense_rows(
+    text: Any, X: Any, Y: Any, row: int, plan: Any, word: Any, slow: Any, gaps: Any, counts: Any
+) -> tuple[int, int, int, int]:
+    """Read comma-separated rows into X and Y from `row` on; return (code, offset, attribute, next row)."""
     # Arrays taken out of the tuple once: handing it to a function for every cell costs more than reading the cell.
     kind, to_y, target, column = plan.kind, plan.to_y, plan.target, plan.column
-    at, n_slow, n_attributes = 0, 0, kind.shape[0]
+    at, n_slow, n_gaps, n_attributes = 0, 0, 0, kind.shape[0]
     while at < text.shape[0]:
         at = skip_blanks(text, at)
         if text[at] == NEWLINE or text[at] == PERCENT:
             at = line_end(text, at) + 1
             continue
         if text[at] == OPEN:
-            return codes.NOT_DENSE, at, 0, row, n_slow
+            return codes.NOT_DENSE, at, 0, row
         for j in range(n_attributes):
             if j > 0:
                 code, at = _next_cell(text, at)
                 if code != codes.DONE:
-                    return code, at, j, row, n_slow
+                    return code, at, j, row
             if kind[j] == NUMERIC:
                 # The common case without what the careful reading below looks for.
                 value, stop, how = number(text, at)
@@ -81,9 +86,14 @@ def dense_rows(text: Any, X: Any, Y: Any, row: int, plan: Any, word: Any, slow: 
                     at = stop
                     continue
             if kind[j] <= BINARY:
-                code, stop, value, how = _numeric_cell(text, at, NO_CLOSING, kind[j] == BINARY)
+                code, stop, value, how = _numeric_cell(text, at, NO_CLOSING, kind[j] == BINARY, plan.empty_is_gap)
+                if code == codes.MISSING and (plan.keep_gaps or to_y[j]):
+                    gaps[n_gaps, 0], gaps[n_gaps, 1] = row, j
+                    n_gaps += 1
+                    at = stop
+                    continue
                 if code != codes.DONE:
-                    return code, at, j, row, n_slow
+                    return code, at, j, row
                 if how != EXACT:
                     slow[n_slow, 0], slow[n_slow, 1], slow[n_slow, 2] = at, stop, row * X.shape[1] + target[j]
                     n_slow += 1
@@ -93,52 +103,61 @@ def dense_rows(text: Any, X: Any, Y: Any, row: int, plan: Any, word: Any, slow: 
                     X[row, target[j]] = value
             else:
                 code, stop, found = _word_cell(text, at, NO_CLOSING, j, plan, Y[row], word)
+                if code == codes.MISSING and (plan.keep_gaps or to_y[j]):
+                    gaps[n_gaps, 0], gaps[n_gaps, 1] = row, j
+                    n_gaps += 1
+                    at = stop
+                    continue
                 if code != codes.DONE:
-                    return code, at, j, row, n_slow
+                    return code, at, j, row
                 if kind[j] == NOMINAL:
                     X[row, column[found]] = 1.0
             at = stop
         at = skip_blanks(text, at)
         if text[at] != NEWLINE and text[at] != PERCENT:
-            return codes.TOO_MANY if text[at] == COMMA else codes.AFTER_CELL, at, n_attributes - 1, row, n_slow
+            return codes.TOO_MANY if text[at] == COMMA else codes.AFTER_CELL, at, n_attributes - 1, row
         row += 1
         at = line_end(text, at) + 1
-    return codes.DONE, at, 0, row, n_slow
+        counts[0], counts[1] = n_slow, n_gaps
+    return codes.DONE, at, 0, row
 
 
 @njit(cache=True)
 def sparse_rows(
-    text: Any, rows: Any, Y: Any, state: Any, plan: Any, seen: Any, word: Any, slow: Any
-) -> tuple[int, int, int, int]:
-    """Read rows {i v, ...} into rows = (data, indices, indptr) and Y; return (code, offset, attribute, n_slow).
+    text: Any, rows: Any, Y: Any, state: Any, plan: Any, seen: Any, word: Any, slow: Any, gaps: Any, counts: Any
+) -> tuple[int, int, int]:
+    """Read rows {i v, ...} into rows = (data, indices, indptr) and Y; return (code, offset, attribute).
 
     state = [next row, next entry]; `seen` holds for each attribute the row in which it was last met, plus 1.
     """
     data, indices, indptr = rows
     kind, to_y, target, column = plan.kind, plan.to_y, plan.target, plan.column
-    at, n_slow, row, entry = 0, 0, state[0], state[1]
+    at, n_slow, n_gaps, row, entry = 0, 0, 0, state[0], state[1]
     while at < text.shape[0]:
         at = skip_blanks(text, at)
         if text[at] == NEWLINE or text[at] == PERCENT:
             at = line_end(text, at) + 1
             continue
         if text[at] != OPEN:
-            return codes.NOT_SPARSE, at, 0, n_slow
+            return codes.NOT_SPARSE, at, 0
         opened = at
         at = skip_blanks(text, at + 1)
         while text[at] != CLOSE:
             code, at, j, start = _index(text, at, seen, row)
             if code != codes.DONE:
-                return code, at, j, n_slow
+                return code, at, j
             if kind[j] <= BINARY:
                 if text[start] == ONE and (text[start + 1] == COMMA or text[start + 1] == CLOSE):
                     # The common case of the careful reading below.
                     code, stop, value, how = codes.DONE, start + 1, 1.0, EXACT
                 else:
-                    code, stop, value, how = _numeric_cell(text, start, CLOSE, kind[j] == BINARY)
-                if code != codes.DONE:
-                    return code, start, j, n_slow
-                if to_y[j]:
+                    code, stop, value, how = _numeric_cell(text, start, CLOSE, kind[j] == BINARY, False)
+                if code == codes.MISSING and (plan.keep_gaps or to_y[j]):
+                    gaps[n_gaps, 0], gaps[n_gaps, 1] = row, j
+                    n_gaps += 1
+                elif code != codes.DONE:
+                    return code, start, j
+                elif to_y[j]:
                     Y[row, target[j]] = value != 0.0
                 elif value != 0.0 or how != EXACT:
                     if how != EXACT:
@@ -148,24 +167,27 @@ def sparse_rows(
                     entry += 1
             else:
                 code, stop, found = _word_cell(text, start, CLOSE, j, plan, Y[row], word)
-                if code != codes.DONE:
-                    return code, start, j, n_slow
-                if kind[j] == NOMINAL:
+                if code == codes.MISSING and (plan.keep_gaps or to_y[j]):
+                    gaps[n_gaps, 0], gaps[n_gaps, 1] = row, j
+                    n_gaps += 1
+                elif code != codes.DONE:
+                    return code, start, j
+                elif kind[j] == NOMINAL:
                     data[entry], indices[entry] = 1.0, column[found]
                     entry += 1
             code, at = _next_pair(text, stop)
             if code != codes.DONE:
-                return code, at, j, n_slow
+                return code, at, j
         at = skip_blanks(text, at + 1)
         if text[at] != NEWLINE and text[at] != PERCENT:
-            return codes.AFTER_ROW, at, 0, n_slow
+            return codes.AFTER_ROW, at, 0
         # What a row leaves out has the first declared value; listed are the attributes for which that is not 0.
         for place in range(plan.omitted.shape[0]):
             j = plan.omitted[place]
             if seen[j] == row + 1:
                 continue
             if kind[j] == CLASSES:
-                return codes.NO_CLASS, opened, j, n_slow
+                return codes.NO_CLASS, opened, j
             if to_y[j]:
                 Y[row, target[j]] = True
             else:
@@ -175,7 +197,8 @@ def sparse_rows(
         indptr[row] = entry
         state[0], state[1] = row, entry
         at = line_end(text, at) + 1
-    return codes.DONE, at, 0, n_slow
+        counts[0], counts[1] = n_slow, n_gaps
+    return codes.DONE, at, 0
 
 
 @njit(cache=True)
@@ -227,8 +250,11 @@ def _next_pair(text: Any, at: int) -> tuple[int, int]:
 
 
 @njit(cache=True)
-def _numeric_cell(text: Any, at: int, closing: int, binary: bool) -> tuple[int, int, float, int]:
-    """Read a number, or a 0 or 1 that may be quoted; return (code, stop, value, how exact)."""
+def _numeric_cell(text: Any, at: int, closing: int, binary: bool, empty: bool) -> tuple[int, int, float, int]:
+    """Read a number, or a 0 or 1 that may be quoted; return (code, stop, value, how exact).
+
+    `empty` says that a cell of nothing is a missing one.
+    """
     value, stop, how = number(text, at)
     if how == NO_NUMBER and binary and (text[at] == SINGLE or text[at] == DOUBLE):
         value, stop, how = number(text, at + 1)
@@ -239,6 +265,8 @@ def _numeric_cell(text: Any, at: int, closing: int, binary: bool) -> tuple[int, 
     if ends and how != NO_NUMBER and not (binary and (how != EXACT or (value != 0.0 and value != 1.0))):
         return codes.DONE, stop, value, how
     if _is_missing(text, at, closing):
+        return codes.MISSING, at + 1, 0.0, EXACT
+    if empty and ends_cell(text[at], closing):
         return codes.MISSING, at, 0.0, EXACT
     return (codes.NOT_BINARY if binary else codes.NOT_A_NUMBER), at, 0.0, EXACT
 
@@ -252,7 +280,7 @@ def _is_missing(text: Any, at: int, closing: int) -> bool:
 def _word_cell(text: Any, at: int, closing: int, j: int, plan: Any, marks: Any, word: Any) -> tuple[int, int, int]:
     """Read a nominal value, or classes into the row `marks` of Y; return (code, stop, position of the value)."""
     if _is_missing(text, at, closing):
-        return codes.MISSING, at, 0
+        return codes.MISSING, at + 1, 0
     length, stop = word_at(text, at, closing, word)
     if length < 0:
         return codes.OPEN_QUOTE, at, 0

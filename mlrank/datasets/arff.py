@@ -1,10 +1,11 @@
-"""Readers for ARFF files: Mulan's (labels named by an XML file) and Clus' (one hierarchical attribute).
+"""Readers for ARFF files: Mulan's (labels named by an XML file), MEKA's (labels first or last) and Clus' (classes).
 
 A nominal feature with the values 0 and 1 is one column of these numbers; any other nominal feature becomes one 0/1
 column per declared value, named ``attribute=value``. A file of sparse rows gives a csr_array, in which an attribute
-that a row leaves out has its first declared value, or 0 if it is numeric.
+that a row leaves out has its first declared value, or 0 if it is numeric. A missing label (?) is an unknown entry.
 """
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,13 +13,15 @@ import numpy as np
 
 from mlrank.arrays import BoolArray
 from mlrank.datasets.arff_header import Header, read_header
-from mlrank.datasets.arff_layout import Layout, clus_layout, make_plan, mulan_layout
+from mlrank.datasets.arff_layout import Layout, clus_layout, columns_layout, make_plan, mulan_layout
 from mlrank.datasets.arff_rows import rows_for
 from mlrank.datasets.labels import read_label_xml
 from mlrank.datasets.parsed import Parsed, Source
 from mlrank.errors import UserError
 
-__all__ = ["read_clus", "read_mulan"]
+__all__ = ["meka_labels", "read_clus", "read_meka", "read_mulan"]
+
+_MEKA = re.compile(r"-C\s+(-?\d+)(?![\d.])(.*)")
 
 
 def read_mulan(source: Source) -> Parsed:
@@ -35,6 +38,39 @@ def read_mulan(source: Source) -> Parsed:
     return _read(source, lambda header: mulan_layout(header, tree))
 
 
+def read_meka(source: Source) -> Parsed:
+    """Read MEKA's ARFF: "-C n" in the relation's name says that the first n attributes are labels, "-C -n" the last n.
+
+    Raises
+    ------
+    UserError
+        At the first thing that cannot be understood, with file, line and column.
+    """
+    return _read(source, lambda header: columns_layout(header, _meka_count(header, source)))
+
+
+def meka_labels(relation: str) -> int | None:
+    """Return what a relation's name says in MEKA's way about the labels; None if it says nothing.
+
+    >>> meka_labels("'Music: -C -6'"), meka_labels("weather")
+    (-6, None)
+    """
+    match = _MEKA.search(relation)
+    return int(match[1]) if match else None
+
+
+def _meka_count(header: Header, source: Source) -> int | tuple[str, ...]:
+    if source.label_columns is not None:
+        return source.label_columns
+    match = _MEKA.search(header.relation)
+    if not match:
+        raise UserError("the relation's name has no -C n, by which MEKA says which attributes are labels", header.path)
+    if "filters" in match[2]:
+        message = f"the relation's name says -C {match[1]} and names later filters, which may have moved the labels"
+        raise UserError(f"{message}: give the Mulan XML file as labels, or set label_columns", header.path)
+    return int(match[1])
+
+
 def read_clus(source: Source) -> Parsed:
     """Read Clus' hierarchical ARFF, in which a row's paths mark their classes and all ancestors of these.
 
@@ -43,8 +79,6 @@ def read_clus(source: Source) -> Parsed:
     UserError
         At the first thing that cannot be understood, with file, line and column.
     """
-    if source.labels is not None:
-        raise UserError("a Clus file declares its classes itself: leave out the label file", source.labels)
     return _read(source, clus_layout)
 
 
@@ -54,22 +88,30 @@ def _which_labels(path: Path) -> str:
     return f"an ARFF file does not say which attributes are labels: name the Mulan XML file that does as labels{hint}"
 
 
+def _notes(header: Header) -> list[str]:
+    split = re.search(r"-split-\w+\s+\S+", header.relation)
+    return [f"the relation's {split[0].rstrip(chr(39))} is not applied"] if split else []
+
+
 def _read(source: Source, layout_of: Callable[[Header], Layout]) -> Parsed:
-    if source.zero_based is not None:
-        raise UserError("zero_based is for formats that number their features; ARFF names them", source.parts[0])
     header, blocks = read_header(source.parts[0])
     layout = layout_of(header)
     rows, blocks = rows_for(layout, blocks)
-    sizes = [rows.read(blocks, make_plan(header, layout), header)]
+    keep = source.impute is not None
+    sizes = [rows.read(blocks, make_plan(header, layout, keep), header)]
     for path in source.parts[1:]:
-        header, blocks = read_header(path)
-        sizes.append(rows.read(blocks, make_plan(header, layout), header))
+        later, blocks = read_header(path)
+        sizes.append(rows.read(blocks, make_plan(later, layout, keep), later))
     X, Y = rows.finish()
     added = _mark_ancestors(Y, layout.parents)
     # In Clus' format that ancestors belong to a row is the meaning of a path; in Mulan's it is our doing.
-    nested = added and len(layout.label_attributes) > 1
-    notes = (f"{added} ancestor labels marked",) if nested else ()
-    return Parsed(X, Y, layout.label_names, layout.feature_names, tuple(sizes), notes)
+    nested = [f"{added} ancestor labels marked"] if added and len(layout.label_attributes) > 1 else []
+    known = rows.gaps.known(Y.shape)
+    if known is not None:
+        known |= Y
+    X, filled = rows.gaps.fill(X, source.impute, sizes[0], layout.feature_names)
+    notes = (*nested, *filled, *_notes(header))
+    return Parsed(X, Y, layout.label_names, layout.feature_names, tuple(sizes), notes, known)
 
 
 def _mark_ancestors(Y: BoolArray, parents: tuple[int, ...]) -> int:

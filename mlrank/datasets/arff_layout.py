@@ -13,7 +13,7 @@ from mlrank.datasets.files import shown
 from mlrank.datasets.labels import LabelTree
 from mlrank.errors import UserError, unknown_name
 
-__all__ = ["Layout", "clus_layout", "make_plan", "mulan_layout"]
+__all__ = ["Layout", "clus_layout", "columns_layout", "make_plan", "mulan_layout"]
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,33 @@ def mulan_layout(header: Header, tree: LabelTree) -> Layout:
     return _with_features(header, tree.names, tree.parents, set(tree.names))
 
 
+def columns_layout(header: Header, labels: int | tuple[str, ...]) -> Layout:
+    """Take the attributes named as labels, in that order; or the first n, for -n the last n, as MEKA counts.
+
+    Raises
+    ------
+    UserError
+        If there is no such attribute, it has other values than 0 and 1, or no feature is left.
+    """
+    attributes = header.attributes
+    if isinstance(labels, int):
+        if not 0 < abs(labels) < len(attributes):
+            most = len(attributes) - 1
+            message = (
+                f"{labels} says that {abs(labels)} of {len(attributes)} columns are labels; possible are 1 to {most}"
+            )
+            raise UserError(message, header.path)
+        labels = tuple(attribute.name for attribute in (attributes[:labels] if labels > 0 else attributes[labels:]))
+    found = {attribute.name: attribute for attribute in attributes}
+    for place, name in enumerate(labels):
+        if name not in found:
+            raise UserError(unknown_name("label column", _plain(name), map(_plain, found)), header.path)
+        if name in labels[:place]:
+            raise UserError(f"the label column {shown(name)} is named twice", header.path)
+        _check_label(header, found[name])
+    return _with_features(header, labels, (-1,) * len(labels), set(labels))
+
+
 def clus_layout(header: Header) -> Layout:
     """Take every declared class and its ancestors as labels, in order of first mention, ancestors first.
 
@@ -82,10 +109,11 @@ def clus_layout(header: Header) -> Layout:
     return _with_features(header, names, parents, {found[0].name})
 
 
-def make_plan(header: Header, layout: Layout) -> Any:
+def make_plan(header: Header, layout: Layout, keep_gaps: bool = False, empty_is_gap: bool = False) -> Any:
     """Say for the compiled loops what to do with each attribute of this part.
 
-    The attributes may stand in another order than in the training part, and so may the values of each.
+    The attributes may stand in another order than in the training part, and so may the values of each. `keep_gaps`:
+    missing features are noted instead of refused; `empty_is_gap`: a cell of nothing is missing.
 
     Raises
     ------
@@ -106,6 +134,8 @@ def make_plan(header: Header, layout: Layout) -> Any:
         bounds=np.array([0, *accumulate(map(len, pool))], np.int64),
         column=np.array([column for attribute in words for _, column in attribute], np.int64),
         omitted=np.array([j for j, role in enumerate(roles) if _first_is_not_zero(*role)], np.int64),
+        keep_gaps=keep_gaps,
+        empty_is_gap=empty_is_gap,
     )
 
 
@@ -135,7 +165,9 @@ def _kind(attribute: Attribute) -> int:
 def _check_label(header: Header, attribute: Attribute) -> None:
     if _kind(attribute) not in (codes.BINARY, codes.NUMERIC):
         found = ",".join(attribute.values) or attribute.kind
-        raise _error(header, attribute, f"label {shown(attribute.name)} must have the values 0,1, found {shown(found)}")
+        more = "; labels of several values are not supported" if len(attribute.values) > 2 else ""
+        message = f"label {shown(attribute.name)} must have the values 0,1, found {shown(found)}{more}"
+        raise _error(header, attribute, message)
 
 
 def _roles(header: Header, layout: Layout) -> list[tuple[Attribute, int]]:

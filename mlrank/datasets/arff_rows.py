@@ -12,6 +12,7 @@ from mlrank.datasets import _codes as codes
 from mlrank.datasets.arff_header import Header
 from mlrank.datasets.arff_layout import Layout
 from mlrank.datasets.files import Block, shown
+from mlrank.datasets.gaps import Gaps
 from mlrank.datasets.numbers import cell_at, reread_numbers
 from mlrank.errors import UserError, unknown_name
 
@@ -22,7 +23,9 @@ SHOWN_VALUES = 10
 
 
 class Rows(Protocol):
-    """Rows read so far."""
+    """Rows read so far, and which of their cells are missing."""
+
+    gaps: Gaps
 
     def read(self, blocks: Iterable[Block], plan: Any, header: Header) -> int:
         """Append the rows of one part; return how many."""
@@ -47,7 +50,7 @@ def rows_for(layout: Layout, blocks: Iterator[Block]) -> tuple[Rows, Iterator[Bl
         if first := _first_byte(block.text):
             store = SparseRows if first == b"{" else DenseRows
             return store(len(layout.feature_names), len(layout.label_names)), chain(passed, blocks)
-    raise UserError("no rows after @data", layout.header.path)
+    raise UserError("no rows after the header", layout.header.path)
 
 
 class DenseRows:
@@ -57,6 +60,7 @@ class DenseRows:
         self.X = np.zeros((0, n_features))
         self.Y = np.zeros((0, n_labels), np.bool_)
         self.n = 0
+        self.gaps = Gaps()
 
     def read(self, blocks: Iterable[Block], plan: Any, header: Header) -> int:
         """Append the rows of one part; return how many."""
@@ -66,11 +70,11 @@ class DenseRows:
         for block in blocks:
             # A row has one byte or more for each cell and one behind it: blank lines claim no memory.
             self._resize(self.n + min(block.n_lines, len(block.text) // (2 * n_attributes)) + 1)
-            slow, word, text = _scratch(block)
-            code, at, j, self.n, n_slow = dense_rows(text, self.X, self.Y, self.n, plan, word, slow)
+            text, scratch = _scratch(block)
+            code, at, j, self.n = dense_rows(text, self.X, self.Y, self.n, plan, *scratch)
             if code != codes.DONE:
                 raise _error(code, block, at, j, header)
-            reread_numbers(block, slow[:n_slow], self.X.reshape(-1))
+            _reread(block, scratch, self.X.reshape(-1), self.gaps, plan, self.Y.shape[1])
         return _counted(self.n - start, header)
 
     def finish(self) -> tuple[Features, BoolArray]:
@@ -98,6 +102,7 @@ class SparseRows:
         self.indptr = np.zeros(1, np.int32)
         self.Y = np.zeros((0, n_labels), np.bool_)
         self.state = np.zeros(2, np.int64)
+        self.gaps = Gaps()
 
     def read(self, blocks: Iterable[Block], plan: Any, header: Header) -> int:
         """Append the rows of one part; return how many."""
@@ -108,12 +113,12 @@ class SparseRows:
             rows = min(block.n_lines, block.text.count(b"{"))
             entries = rows * (1 + plan.omitted.shape[0]) + block.text.count(b",")
             self._resize(int(self.state[0]) + rows, int(self.state[1]) + entries)
-            slow, word, text = _scratch(block)
+            text, scratch = _scratch(block)
             store = (self.data, self.indices, self.indptr)
-            code, at, j, n_slow = sparse_rows(text, store, self.Y, self.state, plan, seen, word, slow)
+            code, at, j = sparse_rows(text, store, self.Y, self.state, plan, seen, *scratch)
             if code != codes.DONE:
                 raise _error(code, block, at, j, header)
-            reread_numbers(block, slow[:n_slow], self.data)
+            _reread(block, scratch, self.data, self.gaps, plan, self.Y.shape[1])
         return _counted(int(self.state[0]) - start, header)
 
     def finish(self) -> tuple[Features, BoolArray]:
@@ -131,10 +136,19 @@ class SparseRows:
         self.Y.resize((rows, self.Y.shape[1]), refcheck=False)
 
 
-def _scratch(block: Block) -> tuple[Any, Any, Any]:
-    """Return room for numbers to read again (such as 1e23 and a comma), room for a word, and the text."""
+def _scratch(block: Block) -> tuple[Any, tuple[Any, ...]]:
+    """Return the text, and room for a word, numbers to read again (such as 1e23 and a comma), gaps and two counts."""
     size = len(block.text)
-    return np.empty((size // 5 + 1, 3), np.int64), np.empty(size, np.uint8), np.frombuffer(block.text, np.uint8)
+    slow, gaps = np.empty((size // 5 + 1, 3), np.int64), np.empty((size, 2), np.int64)
+    return np.frombuffer(block.text, np.uint8), (np.empty(size, np.uint8), slow, gaps, np.zeros(2, np.int64))
+
+
+def _reread(block: Block, scratch: tuple[Any, ...], values: Any, gaps: Gaps, plan: Any, n_labels: int) -> None:
+    """Do what a compiled loop left to do: read numbers with care, and note the gaps."""
+    _, slow, found, (n_slow, n_gaps) = scratch
+    reread_numbers(block, slow[:n_slow], values)
+    if n_gaps:
+        gaps.add(found[:n_gaps], plan, n_labels)
 
 
 def _first_byte(text: bytes) -> bytes:
@@ -150,7 +164,7 @@ def _first_byte(text: bytes) -> bytes:
 
 def _counted(rows: int, header: Header) -> int:
     if rows == 0:
-        raise UserError("no rows after @data", header.path)
+        raise UserError("no rows after the header", header.path)
     return rows
 
 
@@ -168,7 +182,7 @@ def _message(code: int, found: str, j: int, header: Header) -> str:
         return _unknown_value(name, found.strip("'"), [shown(value)[1:-1] for value in attribute.values])
     return {
         codes.NOT_A_NUMBER: f"attribute {name} is numeric, found {found}",
-        codes.MISSING: f"the value of {name} is missing (?): give it a value or remove the row or the attribute",
+        codes.MISSING: f"the value of {name} is missing: set impute to mean, median or zero to have it filled",
         codes.TOO_FEW: f"the row ends after {j} of {n_attributes} values",
         codes.TOO_MANY: f"the row has more than the {n_attributes} values that the header declares",
         codes.OPEN_QUOTE: f"a quote is opened and not closed on this line: {found}",

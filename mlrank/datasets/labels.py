@@ -10,7 +10,7 @@ from xml.sax.handler import ContentHandler
 from mlrank.datasets.files import read_whole, shown
 from mlrank.errors import UserError
 
-__all__ = ["LabelTree", "read_label_xml", "read_labels"]
+__all__ = ["LabelTree", "read_label_xml", "read_labels", "read_names"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class LabelTree:
 
 def read_labels(path: Path) -> LabelTree:
     """Read label names from Mulan XML (ending .xml) or from text with one name a line."""
-    return read_label_xml(path) if path.suffix.lower() == ".xml" else _read_names(path)
+    return read_label_xml(path) if path.suffix.lower() == ".xml" else read_names(path)
 
 
 def read_label_xml(path: Path) -> LabelTree:
@@ -107,15 +107,16 @@ class _LabelHandler(ContentHandler):
         return UserError(message, self.path, *self._place())
 
 
-def _read_names(path: Path) -> LabelTree:
+def read_names(path: Path, what: str = "label") -> LabelTree:
+    """Read text with one name a line; `what` they are names of is for messages."""
     names: list[str] = []
     places: list[tuple[int, int]] = []
     for number, line in _text_lines(path):
         if not line:
-            raise UserError("empty line where a label name was expected", path, number, 1)
+            raise UserError(f"empty line where a {what} name was expected", path, number, 1)
         names.append(line)
         places.append((number, 1))
-    return _checked(path, names, [-1] * len(names), places)
+    return _checked(path, names, [-1] * len(names), places, what)
 
 
 def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -129,13 +130,15 @@ def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
     yield from enumerate((row.strip() for row in text.rstrip("\r\n").split("\n")), start=1)
 
 
-def _checked(path: Path, names: list[str], parents: list[int], places: list[tuple[int, int]]) -> LabelTree:
+def _checked(
+    path: Path, names: list[str], parents: list[int], places: list[tuple[int, int]], what: str = "label"
+) -> LabelTree:
     first: dict[str, int] = {}
     for position, name in enumerate(names):
         if name in first:
             line = places[first[name]][0]
-            raise UserError(f"label {shown(name)} is named twice, first in line {line}", path, *places[position])
+            raise UserError(f"{what} {shown(name)} is named twice, first in line {line}", path, *places[position])
         first[name] = position
     if not names:
-        raise UserError("names no label", path, 1, 1)
+        raise UserError(f"names no {what}", path, 1, 1)
     return LabelTree(path, tuple(names), tuple(parents), tuple(places))

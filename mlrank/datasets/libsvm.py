@@ -1,9 +1,14 @@
-"""Reader for multi-label LIBSVM files: "l,l i:v i:v" with labels in any order.
+"""Readers for multi-label LIBSVM files, "l,l i:v i:v" with labels in any order, and for XMC files, which add a header.
 
 A row without labels starts with a blank. Features and labels are numbered; whether from 0 or 1 is decided once for
-all parts, by the user or by whether number 0 occurs in the training part, and so is the number of columns.
+all parts, by the user or by whether number 0 occurs in the training part, and so is the number of columns. In XMC
+files (of the Extreme Classification Repository) both count from 0, and the first line, "n d k", says how many rows,
+features and labels there are.
 """
 
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -11,22 +16,25 @@ from scipy.sparse import csr_array
 
 from mlrank.arrays import BoolArray
 from mlrank.datasets import _codes as codes
-from mlrank.datasets.files import Block, read_blocks
-from mlrank.datasets.labels import LabelTree, read_labels
-from mlrank.datasets.numbering import Numbering
+from mlrank.datasets.files import Block, read_blocks, shown
+from mlrank.datasets.labels import LabelTree, read_labels, read_names
+from mlrank.datasets.numbering import MOST_COLUMNS, Numbering
 from mlrank.datasets.numbers import cell_at, reread_numbers
 from mlrank.datasets.parsed import Parsed, Source
 from mlrank.errors import UserError
 
-__all__ = ["read_libsvm"]
+__all__ = ["read_libsvm", "read_xmc"]
+
+_HEADER = re.compile(rb"[ \t]*([0-9]{1,10})[ \t]+([0-9]{1,10})[ \t]+([0-9]{1,10})[ \t\r]*")
 
 
 def read_libsvm(source: Source) -> Parsed:
     """Read multi-label LIBSVM files into a csr_array; features and labels are named by their numbers as written.
 
-    `source.labels` may name the labels. Features count from 0 if `source.zero_based` is True, or None and the
-    training part uses number 0; else from 1. Labels likewise, except that with False they still count from 0 where
-    the training part uses number 0, as the files of the LIBSVM collection do.
+    `source.labels` may name the labels and `source.features` the features. Features count from 0 if
+    `source.zero_based` is True, or None and the training part uses number 0; else from 1. Labels likewise, except
+    that with False they still count from 0 where the training part uses number 0, as the files of the LIBSVM
+    collection do.
 
     Raises
     ------
@@ -36,8 +44,59 @@ def read_libsvm(source: Source) -> Parsed:
     """
     rows = _Rows()
     for path in source.parts:
-        rows.read(path)
-    return rows.finish(source, read_labels(source.labels) if source.labels else None)
+        rows.read(path, read_blocks(path))
+    return rows.finish(source, *_names(source))
+
+
+def read_xmc(source: Source) -> Parsed:
+    """Read XMC files into a csr_array; the training part's first line decides how many features and labels there are.
+
+    Raises
+    ------
+    UserError
+        At the first thing that cannot be understood, with file, line and column; if a file holds other numbers of
+        rows, features or labels than its first line, the training part's first line or the names say.
+    """
+    rows, sizes = _Rows(), []
+    for path in source.parts:
+        (n_rows, *size), blocks = _header(path)
+        sizes.append(size)
+        before = int(rows.state[0])
+        rows.read(path, blocks)
+        if (found := int(rows.state[0]) - before) != n_rows:
+            raise UserError(f"the first line says {n_rows} rows, the file has {found}", path, 1, 1)
+        if size != sizes[0]:
+            wanted = "{} features and {} labels".format(*sizes[0])
+            raise UserError(f"{source.parts[0].name} has {wanted}; the first line here says other numbers", path, 1, 1)
+    trees = _names(source)
+    for tree, number, what in zip(trees, (sizes[0][1], sizes[0][0]), ("labels", "features"), strict=True):
+        if tree and len(tree.names) != number:
+            raise UserError(f"names {len(tree.names)} {what}, {source.parts[0].name} has {number}", tree.path)
+    return rows.finish(source, *trees, declared=(sizes[0][0], sizes[0][1]))
+
+
+def _names(source: Source) -> tuple[LabelTree | None, LabelTree | None]:
+    """Read the files that name labels and features."""
+    labels = read_labels(source.labels) if source.labels else None
+    return labels, read_names(source.features, "feature") if source.features else None
+
+
+def _header(path: Path) -> tuple[list[int], Iterator[Block]]:
+    """Read the first line of an XMC file; return [rows, features, labels] and the blocks behind it."""
+    blocks = read_blocks(path)
+    first = next(blocks, None)
+    if first is None:
+        raise UserError("holds no rows", path)
+    line, _, rest = first.text.partition(b"\n")
+    match = _HEADER.fullmatch(line)
+    if not match:
+        wanted = "expected the first line of an XMC file: numbers of rows, features and labels"
+        raise UserError(f"{wanted}, found {shown(line.strip())}", path, 1, 1)
+    numbers = [int(number) for number in match.groups()]
+    for what, number in zip(MOST_COLUMNS, numbers[1:], strict=True):
+        if not 0 < number <= MOST_COLUMNS[what]:
+            raise UserError(f"{number} {what}s: possible are 1 to {MOST_COLUMNS[what]}", path, 1, 1)
+    return numbers, chain([Block(path, rest, 2)] if rest else [], blocks)
 
 
 class _Rows:
@@ -49,10 +108,11 @@ class _Rows:
         self.state = np.zeros(6, np.int64)
         self.ends = [0]
 
-    def read(self, path: Path) -> None:
+    def read(self, path: Path, blocks: Iterable[Block]) -> None:
         """Append the rows of one part."""
-        self.state[3:5] = 0
-        for block in read_blocks(path):
+        for place, block in enumerate(blocks):
+            if place == 0:
+                self.state[3:5] = block.line - 1, 0
             self._read_block(block)
         self.ends.append(int(self.state[0]))
         if self.ends[-1] == self.ends[-2]:
@@ -85,15 +145,26 @@ class _Rows:
         ):
             array.resize(size, refcheck=False)
 
-    def finish(self, source: Source, tree: LabelTree | None) -> Parsed:
-        """Decide bases and widths by the training part and return the arrays."""
+    def finish(
+        self,
+        source: Source,
+        tree: LabelTree | None,
+        feature_tree: LabelTree | None,
+        declared: tuple[int, int] | tuple[None, None] = (None, None),
+    ) -> Parsed:
+        """Decide bases and widths by the training part, or by what the files' first lines say; return the arrays."""
         self._resize(0, 0, 0)
-        features = Numbering("feature", self.indices, self.indptr, source.parts, tuple(self.ends))
-        labels = Numbering("label", self.ids, self.id_indptr, source.parts, tuple(self.ends))
-        base, label_base = _feature_base(source, features), _label_base(source, labels, tree)
-        n_features = features.width(base)
+        features = Numbering("feature", self.indices, self.indptr, source.parts, tuple(self.ends), declared[0])
+        labels = Numbering("label", self.ids, self.id_indptr, source.parts, tuple(self.ends), declared[1])
+        base, label_base = 0, 0
+        if declared[0] is None:
+            base, label_base = _feature_base(source, features, feature_tree), _label_base(source, labels, tree)
+        n_features = features.width(base, feature_tree)
         n_labels = labels.width(label_base, tree)
-        notes = (f"features counted from {base}, labels from {label_base}", *features.narrower(base + n_features))
+        counted = [] if declared[0] is not None else [f"features counted from {base}, labels from {label_base}"]
+        # Where the width is declared, a part that does not reach it says nothing.
+        narrower = features.narrower(base + n_features) if declared[0] is None and not feature_tree else ()
+        notes = (*counted, *narrower)
         Y = self._label_matrix(n_labels, label_base)
         if np.count_nonzero(Y) != self.ids.size:
             labels.check_repeats()
@@ -103,7 +174,7 @@ class _Rows:
             self._feature_matrix(n_features, base),
             Y,
             tree.names if tree else tuple(str(label_base + label) for label in range(n_labels)),
-            tuple(str(base + feature) for feature in range(n_features)),
+            feature_tree.names if feature_tree else tuple(str(base + feature) for feature in range(n_features)),
             tuple(np.diff(self.ends).tolist()),
             notes,
         )
@@ -121,10 +192,21 @@ class _Rows:
         return Y
 
 
-def _feature_base(source: Source, features: Numbering) -> int:
-    if source.zero_based is None:
-        return 0 if features.uses_zero else 1
-    return 0 if source.zero_based else 1
+def _feature_base(source: Source, features: Numbering, tree: LabelTree | None) -> int:
+    if source.zero_based is not None:
+        return 0 if source.zero_based else 1
+    if features.uses_zero:
+        return 0
+    if tree and features.largest(0) < len(tree.names):
+        raise UserError(_either("features", features, tree), source.parts[0])
+    return 1
+
+
+def _either(what: str, numbers: Numbering, tree: LabelTree) -> str:
+    return (
+        f"{what} may count from 0 or from 1: {len(tree.names)} are named in {tree.path.name}, the training part uses "
+        f"numbers up to {numbers.largest(0)} without 0. Set zero_based"
+    )
 
 
 def _label_base(source: Source, labels: Numbering, tree: LabelTree | None) -> int:
@@ -132,11 +214,7 @@ def _label_base(source: Source, labels: Numbering, tree: LabelTree | None) -> in
         return 0
     if tree is None or source.zero_based is not None or labels.largest(0) >= len(tree.names):
         return 1
-    message = (
-        f"labels may count from 0 or from 1: {len(tree.names)} are named in {tree.path.name}, the training part uses "
-        f"numbers up to {labels.largest(0)} without 0. Set zero_based"
-    )
-    raise UserError(message, source.parts[0])
+    raise UserError(_either("labels", labels, tree), source.parts[0])
 
 
 def _error(code: int, block: Block, at: int) -> UserError:

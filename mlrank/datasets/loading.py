@@ -1,14 +1,16 @@
 """load_dataset: from a catalogue name or from files to a Dataset."""
 
+from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from mlrank.datasets.catalogue import Entry, check_sizes, find_entry, is_known, locate, missing_message
 from mlrank.datasets.files import file_stem
 from mlrank.datasets.parsed import Parsed, Source
-from mlrank.datasets.readers import format_of, reader_for
+from mlrank.datasets.readers import format_of, read
 from mlrank.datasets.record import Dataset
 from mlrank.datasets.standin import generate
 from mlrank.errors import UserError
@@ -23,6 +25,10 @@ def load_dataset(
     test: str | PathLike[str] | None = None,
     format: str | None = None,
     zero_based: bool | None = None,
+    features: str | PathLike[str] | None = None,
+    label_columns: int | Sequence[str] | None = None,
+    variables: Mapping[str, str] | None = None,
+    impute: str | None = None,
     name: str | None = None,
 ) -> Dataset:
     """Load a data set by catalogue name or from files, through gzip, bzip2 and xz.
@@ -33,13 +39,22 @@ def load_dataset(
         A catalogue name, or the file of the training part (or of all rows). A str that is a catalogue name is
         taken as one; write ./NAME for a file of that name.
     labels : path, optional
-        Mulan XML for ARFF; label names, one a line or as XML, for LIBSVM.
+        Mulan XML for ARFF; label names, one a line or as XML, for other formats (in tables: the label columns).
     test : path, optional
         The test part: its rows follow the training rows and both make up the official split.
     format : str, optional
         Key of READERS; told by the file's ending and header if left out.
     zero_based : bool, optional
         For formats that number features: whether they count from 0; decided by the training part if left out.
+    features : path, optional
+        Feature names, one a line, for formats that number features.
+    label_columns : int or sequence of str, optional
+        For tables and MEKA files: the label columns; n for the first n, -n for the last n.
+    variables : mapping, optional
+        For MATLAB files: which variables hold "X", "Y", "X_test" and "Y_test"; a name with ' behind it is transposed.
+    impute : "mean", "median" or "zero", optional
+        Fill missing cells of features, by what the training part says; refused if left out. A missing label is an
+        unknown entry.
     name : str, optional
         What to call the data set; its catalogue name or the file's name if left out.
 
@@ -50,7 +65,14 @@ def load_dataset(
     """
     if not _is_path(name_or_path):
         entry = find_entry(fspath(name_or_path))
-        settings = {"labels": labels, "test": test, "format": format, "zero_based": zero_based}
+        settings: dict[str, Any] = {
+            "labels": labels,
+            "test": test,
+            "format": format,
+            "zero_based": zero_based,
+            "features": features,
+        }
+        settings |= {"label_columns": label_columns, "variables": variables, "impute": impute}
         given = [setting for setting, value in settings.items() if value is not None]
         if given:
             raise UserError(f"'{name_or_path}' is a catalogue name; {', '.join(given)} can only be given with a file")
@@ -58,10 +80,13 @@ def load_dataset(
     parts = tuple(Path(part).expanduser() for part in (name_or_path, test) if part is not None)
     if len(parts) == 2 and parts[0].resolve() == parts[1].resolve():
         raise UserError("the test part is the training part's file", parts[1])
-    source = Source(parts, Path(labels).expanduser() if labels is not None else None, zero_based)
-    for path in (*parts, source.labels):
+    named, named_features = (None if path is None else Path(path).expanduser() for path in (labels, features))
+    named_columns = (label_columns,) if isinstance(label_columns, str) else label_columns
+    columns = tuple(named_columns) if isinstance(named_columns, Sequence) else named_columns
+    source = Source(parts, named, zero_based, named_features, columns, variables, impute)
+    for path in (*parts, source.labels, source.features):
         _check_file(path)
-    parsed = reader_for(format or format_of(parts[0], source.labels))(source)
+    parsed = read(format or format_of(parts[0], source), source)
     said = "file " if len(parts) == 1 else "files "
     return _dataset(parsed, name or file_stem(parts[0])[0], said + " and ".join(part.name for part in parts))
 
@@ -84,7 +109,7 @@ def _from_catalogue(entry: Entry, name: str | None) -> Dataset:
     check_sizes(location)
     files = location.files
     parts = tuple(files[role] for role in ("train", "test") if role in files)
-    parsed = reader_for(entry.format or "")(Source(parts, files.get("labels"), entry.zero_based))
+    parsed = read(entry.format or "", Source(parts, files.get("labels"), entry.zero_based))
     where = {"embedded": "embedded copy", "cache": "from the cache"}.get(location.where, f"from {location.where}")
     caveat = f", {entry.caveat}" if entry.caveat else ""
     return _dataset(parsed, name or entry.name, f"{entry.title}, {where}{caveat}")
@@ -92,11 +117,12 @@ def _from_catalogue(entry: Entry, name: str | None) -> Dataset:
 
 def _dataset(parsed: Parsed, name: str, source: str) -> Dataset:
     notes = f" ({'; '.join(parsed.notes)})" if parsed.notes else ""
-    official = None
+    official = parsed.official
     if len(parsed.sizes) == 2:
         n_train, n_samples = parsed.sizes[0], sum(parsed.sizes)
         official = (np.arange(n_train, dtype=np.int64), np.arange(n_train, n_samples, dtype=np.int64))
-    return Dataset(name, parsed.X, parsed.Y, None, parsed.label_names, parsed.feature_names, official, source + notes)
+    names = (parsed.label_names, parsed.feature_names)
+    return Dataset(name, parsed.X, parsed.Y, parsed.known, *names, official, source + notes)
 
 
 def _check_file(path: Path | None) -> None:

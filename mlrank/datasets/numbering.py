@@ -30,6 +30,8 @@ class Numbering:
     paths : tuple of Path
     ends : tuple of int
         Part p has the rows ends[p]..ends[p + 1] - 1.
+    declared : int or None
+        The number of columns, where the files' first lines say it.
     """
 
     what: str
@@ -37,6 +39,7 @@ class Numbering:
     indptr: Any
     paths: tuple[Path, ...]
     ends: tuple[int, ...]
+    declared: int | None = None
 
     @property
     def uses_zero(self) -> bool:
@@ -48,14 +51,16 @@ class Numbering:
         return int(self._part(part).max(initial=-1))
 
     def width(self, base: int, tree: LabelTree | None = None) -> int:
-        """Return the number of columns, given by the label names or by the training part.
+        """Return the number of columns, given by the file's first line, the names or the training part.
 
         Raises
         ------
         UserError
             If there is none, or a number in any part lies below `base` or beyond the last column.
         """
-        width = len(tree.names) if tree else self.largest(0) + 1 - base
+        width = self.declared
+        if width is None:
+            width = len(tree.names) if tree else self.largest(0) + 1 - base
         if width <= 0 and not (self.numbers < base).any():
             raise UserError(f"the training part has no {self.what}", self.paths[0])
         if width > MOST_COLUMNS[self.what]:
@@ -99,26 +104,35 @@ class Numbering:
 
     def _refuse(self, row: int, number: int, message: str, times: int = 1) -> NoReturn:
         part = int(np.searchsorted(self.ends, row, side="right")) - 1
-        line, column = _find(self.paths[part], row - self.ends[part], self.what, number, times)
+        skip = 0 if self.declared is None else 1
+        line, column = _find(self.paths[part], row - self.ends[part], self.what, number, times, skip)
         raise UserError(message, self.paths[part], line, column)
 
     def _message(self, number: int, base: int, width: int, tree: LabelTree | None) -> str:
         if number < base:
             return f"{self.what} number 0, but {self.what}s count from {base} in the training part; see zero_based"
+        if self.declared is not None:
+            return f"{self.what} number {number}, but the first line says {width} {self.what}s: 0 to {width - 1}"
         if tree:
-            return f"label number {number}, but {tree.path.name} names {width} labels: {base} to {base + width - 1}"
+            names = f"{tree.path.name} names {width} {self.what}s: {base} to {base + width - 1}"
+            return f"{self.what} number {number}, but {names}"
         last = f"the training part ends at {self.what} {base + width - 1}"
-        hint = "; a file of label names can declare more" if self.what == "label" else ""
+        hint = f"; a file of {self.what} names can declare more"
         return f"{self.what} number {number}, but {last}{hint}"
 
 
-def _find(path: Path, row: int, what: str, number: int, times: int) -> tuple[int, int]:
-    """Return line and column where a row of a file, read without error before, has a number for the n-th time."""
+def _find(path: Path, row: int, what: str, number: int, times: int, skip: int) -> tuple[int, int]:
+    """Return line and column where a row of a file, read without error before, has a number for the n-th time.
+
+    The first `skip` lines are no rows.
+    """
     labels = rb"(?:^|(?<=,))0*%d(?=[, \t\r#]|$)"
     pattern = re.compile((rb"(?<=[ \t\r])0*%d(?=:)" if what == "feature" else labels) % number)
     for block in read_blocks(path):
         for offset, line in enumerate(block.text.split(b"\n")):
             content = line.partition(b"#")[0]
+            if block.line + offset <= skip:
+                continue
             if line in (b"", b"\r") or (b"#" in line and not content.strip()):
                 continue
             if row == 0:

@@ -1,11 +1,11 @@
 """What a reader is given and what it gives back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from mlrank.arrays import BoolArray, Features
+from mlrank.arrays import BoolArray, Features, IntArray
 
 __all__ = ["Parsed", "Reader", "Source"]
 
@@ -22,11 +22,23 @@ class Source:
         Mulan XML, or a text file with one label name a line.
     zero_based : bool or None
         For formats with numbered features and labels: whether they count from 0; None: the training part decides.
+    features : Path or None
+        A text file with one feature name a line, for formats that number features.
+    label_columns : int, tuple of str or None
+        Which columns are labels: the first n, for -n the last n, or those named.
+    variables : mapping or None
+        Which variables of a MATLAB file hold "X", "Y", "X_test", "Y_test".
+    impute : "mean", "median", "zero" or None
+        How missing features are filled; None: they are refused.
     """
 
     parts: tuple[Path, ...]
     labels: Path | None = None
     zero_based: bool | None = None
+    features: Path | None = None
+    label_columns: int | tuple[str, ...] | None = None
+    variables: Mapping[str, str] | None = None
+    impute: str | None = None
 
 
 @dataclass(frozen=True)
@@ -42,6 +54,10 @@ class Parsed:
         Number of rows of each part.
     notes : tuple of str
         What was decided or changed on the way, in words.
+    known : (n_samples, n_labels) bool ndarray or None
+        False where a label entry is missing; None if there is no such entry.
+    official : (train_rows, test_rows) or None
+        For files that hold a split themselves; else the parts make it.
     """
 
     X: Features
@@ -50,6 +66,8 @@ class Parsed:
     feature_names: tuple[str, ...]
     sizes: tuple[int, ...]
     notes: tuple[str, ...] = ()
+    known: BoolArray | None = None
+    official: tuple[IntArray, IntArray] | None = None
 
 
 Reader: TypeAlias = Callable[[Source], Parsed]

@@ -46,7 +46,7 @@ def _load(entry: DatasetConfig) -> Dataset:
     where = entry.train or entry.name
     if where is None:
         raise ValueError("a data set has a name or a file")
-    return load_dataset(where, test=entry.test, labels=entry.labels, format=entry.format, zero_based=entry.zero_based)
+    return load_dataset(where, **entry.model_dump(exclude={"name", "train"}))
 
 
 def _label_notes(dataset: Dataset, splits: list[Split]) -> Iterator[str]:

@@ -200,14 +200,14 @@ def test_own_solver_by_import_path(parse, tmp_path, monkeypatch):
         (
             "{solver: toy, CC: 1}",
             [
-                "5:20: unknown setting of solver 'toy' 'CC'. Did you mean 'C'? "
+                "5:20: unknown setting of toy 'CC'. Did you mean 'C'? "
                 "Known: C, gamma, halve, kernel, mode, n, solver, threshold."
             ],
         ),
         (
             "{solver: toy, treshold: zero}",
             [
-                "5:20: unknown setting of solver 'toy' 'treshold'. Did you mean 'threshold'? "
+                "5:20: unknown setting of toy 'treshold'. Did you mean 'threshold'? "
                 "Known: C, gamma, halve, kernel, mode, n, solver, threshold."
             ],
         ),
@@ -268,7 +268,7 @@ def test_own_solver_by_import_path(parse, tmp_path, monkeypatch):
             [
                 "5:52: k must be 1 or more, found 0",
                 "5:64: the scores of a threshold must be 'train' or 'heldout', found 'test'",
-                "5:70: unknown setting of threshold 'top_k' 'kk'. Did you mean 'k'? Known: k, kind, scores.",
+                "5:70: unknown setting of top_k 'kk'. Did you mean 'k'? Known: k, kind, scores.",
             ],
         ),
         (
@@ -451,7 +451,7 @@ def test_bad_split(lines, split, expected):
             "[{trian: a}]",
             [
                 "2:13: unknown key of datasets 'trian'. Did you mean 'train'? "
-                "Known: format, labels, name, test, train, zero_based."
+                "Known: features, format, impute, label_columns, labels, name, test, train, variables, zero_based."
             ],
         ),
     ],

@@ -69,9 +69,9 @@ def test_byte_order_marks(tmp_path):
 
 
 def test_format_by_ending(tmp_path):
-    (path,) = put(tmp_path, data_csv="0 1:1\n")
+    (path,) = put(tmp_path, data_bin="0 1:1\n")
     with pytest.raises(
-        UserError, match=r"data\.csv: the ending '\.csv' tells no format \(known: \.arff, .*set format to one of clus"
+        UserError, match=r"data\.bin: the ending '\.bin' tells no format \(known: \.arff, .*set format to one of clus"
     ):
         load_dataset(path)
     assert load_dataset(path, format="libsvm").n_samples == 1

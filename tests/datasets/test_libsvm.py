@@ -84,7 +84,8 @@ def test_parts_that_disagree_are_refused(tmp_path):
         "b.svm:2:3: label number 0, but labels count from 1"
     )
     assert refused(tmp_path, "0 1:1 2:1\n", " 1:1 2:2 3:1\n") == (
-        "b.svm:1:10: feature number 3, but the training part ends at feature 2"
+        "b.svm:1:10: feature number 3, but the training part ends at feature 2; "
+        "a file of feature names can declare more"
     )
     assert refused(tmp_path, "0,1 1:1\n", "2 1:1\n") == (
         "b.svm:1:1: label number 2, but the training part ends at label 1; a file of label names can declare more"

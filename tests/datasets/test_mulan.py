@@ -155,9 +155,8 @@ HEAD = "@attribute x numeric\n@attribute c {p,q r}\n@attribute l {0,1}\n@data\n"
         ("'1',p,0", 1, "'x' is numeric"),
         ("1e999,p,0", 1, "'1e999' is too large"),
         (" , p,0", 2, "'x' is numeric, found"),
-        ("?,p,0", 1, "missing (?)"),
-        ("1, ? ,0", 4, "missing (?)"),
-        ("1,p,?", 5, "missing (?)"),
+        ("?,p,0", 1, "is missing: set impute"),
+        ("1, ? ,0", 4, "is missing: set impute"),
         ("1,P,0", 3, "unknown value of attribute 'c' 'P'. Did you mean 'p'?"),
         ("1,'p,0", 3, "quote is opened and not closed"),
         ("1,'p\\',0", 3, "quote is opened and not closed"),
@@ -190,7 +189,7 @@ def test_mistakes_in_dense_rows(tmp_path, row, column, said):
         ("{x 1}", 2, "expected an attribute's number"),
         ("{0:1}", 2, "expected an attribute's number"),
         ("{0 1,}", 6, "expected an attribute's number"),
-        ("{0 ?}", 4, "missing (?)"),
+        ("{0 ?}", 4, "is missing: set impute"),
         ("{1 z}", 4, "unknown value of attribute 'c'"),
         ("{2 7}", 4, "takes 0 or 1"),
         ("{0 1 2}", 6, "expected a comma"),
@@ -233,7 +232,7 @@ def test_mistakes_in_the_header(tmp_path, header, line, column, said):
 def test_an_end_before_data_or_rows(tmp_path):
     assert "no @data line" in refused(tmp_path, "@attribute x numeric\n")[2]
     assert "no @data line" in refused(tmp_path, b"")[2]
-    assert "no rows after @data" in refused(tmp_path, HEAD + "% nothing\n\n")[2]
+    assert "no rows after the header" in refused(tmp_path, HEAD + "% nothing\n\n")[2]
 
 
 def test_labels_that_do_not_fit_the_attributes(tmp_path):
@@ -279,7 +278,7 @@ def test_zero_based_is_not_ignored(tmp_path):
         ),
         (WEATHER.replace("e windy", "e windi"), "b.arff:5:12: attribute 'windi' is not in a.arff"),
         (WEATHER.replace("@attribute windy {TRUE, FALSE}\n", ""), "b.arff: attribute 'windy', declared at a.arff:5"),
-        (WEATHER[: WEATHER.index("sunny,85")], "b.arff: no rows after @data"),
+        (WEATHER[: WEATHER.index("sunny,85")], "b.arff: no rows after the header"),
         (WEATHER.replace("sunny,85,FALSE,0,1", "{1 3}"), "b.arff:10:1: a sparse row in braces"),
     ],
 )

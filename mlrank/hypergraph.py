@@ -4,12 +4,21 @@ Nothing here forms an (n_samples, n_samples) matrix: with H = Y the incidence ma
 expansion has the Laplacian L = D - H W H' (Rank-HLapSVM paper, eq. 5), and only products with it are needed.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray
 
-__all__ = ["hyperedge_weights", "intra_class_distance", "laplacian_gram", "vertex_degree"]
+__all__ = [
+    "EXPANSIONS",
+    "expansion_factor",
+    "hyperedge_weights",
+    "intra_class_distance",
+    "laplacian_gram",
+    "vertex_degree",
+]
 
 
 def intra_class_distance(X: Features, Y: BoolArray) -> FloatArray:
@@ -69,3 +78,52 @@ def laplacian_gram(X: Features, Y: BoolArray, weights: FloatArray) -> FloatArray
     edges *= np.sqrt(weights)[:, None]
     result: FloatArray = gram - edges.T @ edges
     return result
+
+
+def expansion_factor(Y: BoolArray, expansion: str, weights: FloatArray) -> FloatArray:
+    """Return H0, (n_samples, n_labels), with S = H0 H0' the similarity of an expansion; S is never formed.
+
+    Hypergraph spectral paper, eq. 3 (clique), 6 (star), 7 (zhou). For cca, S = Y(Y'Y)^+Y' of the centred labels and H0
+    is an orthonormal basis of their range (section 3.2), with fewer columns where labels are dependent. Rows without a
+    label have degree zero and a zero row. Clique degrees count the row itself, which keeps S at most the identity.
+
+    Parameters
+    ----------
+    expansion : key of EXPANSIONS
+    weights : (n_labels,) hyperedge weights, which cca has no place for
+    """
+    return EXPANSIONS[expansion](Y, weights)
+
+
+def _clique(Y: BoolArray, weights: FloatArray) -> FloatArray:
+    return _normalised(Y, vertex_degree(Y, weights), np.sqrt(weights))
+
+
+def _star(Y: BoolArray, weights: FloatArray) -> FloatArray:
+    size = np.maximum(Y.sum(axis=0), 1)
+    return _normalised(Y, Y @ (weights / size), np.sqrt(weights) / size)
+
+
+def _zhou(Y: BoolArray, weights: FloatArray) -> FloatArray:
+    return _normalised(Y, Y @ weights, np.sqrt(weights / np.maximum(Y.sum(axis=0), 1)))
+
+
+def _cca(Y: BoolArray, weights: FloatArray) -> FloatArray:
+    basis, values, _ = np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False)
+    # A constant label leaves rounding noise, which must not count as a direction.
+    found: FloatArray = basis[:, values > 1e-10 * max(values[0], 1e-3)]
+    return found
+
+
+def _normalised(Y: BoolArray, degree: FloatArray, edge: FloatArray) -> FloatArray:
+    root = np.sqrt(np.divide(1.0, degree, out=np.zeros(len(degree)), where=degree > 0))
+    factor: FloatArray = Y * root[:, None] * edge
+    return factor
+
+
+EXPANSIONS: dict[str, Callable[[BoolArray, FloatArray], FloatArray]] = {
+    "clique": _clique,
+    "star": _star,
+    "zhou": _zhou,
+    "cca": _cca,
+}

@@ -78,7 +78,7 @@ def _read_method(name: str, block: Any, report: Report) -> MethodConfig | None:
     solver = _named("solver", "solver", block, solver_class, where, report)
     threshold = _read_threshold(block.get("threshold", "zero"), (*where, "threshold"), report)
     settings = {key: value for key, value in block.items() if key not in ("solver", "threshold")}
-    axes = _read_axes(solver, f"solver '{block.get('solver')}'", settings, ("solver", "threshold"), where, report)
+    axes = _read_axes(solver, str(block.get("solver")), settings, ("solver", "threshold"), where, report)
     if solver is None or threshold is None or len(report.problems) > before:
         return None
     size = n_points(axes, threshold[2])
@@ -100,7 +100,7 @@ def _read_threshold(given: Any, where: Where, report: Report) -> tuple[str, str,
     if scores not in ("train", "heldout"):
         report(f"the scores of a threshold must be 'train' or 'heldout', found {show(scores)}", *where, "scores")
     settings = {key: value for key, value in block.items() if key not in ("kind", "scores")}
-    axes = _read_axes(found, f"threshold '{block.get('kind')}'", settings, ("kind", "scores"), where, report)
+    axes = _read_axes(found, str(block.get("kind")), settings, ("kind", "scores"), where, report)
     return None if found is None else (block["kind"], scores, axes)
 
 

@@ -73,18 +73,21 @@ def dense_rows(
             continue
         if text[at] == OPEN:
             return codes.NOT_DENSE, at, 0, row
-        for j in range(n_attributes):
+        j = -1
+        while j + 1 < n_attributes:
+            j += 1
             if j > 0:
                 code, at = _next_cell(text, at)
                 if code != codes.DONE:
                     return code, at, j, row
-            if kind[j] == NUMERIC:
-                # The common case without what the careful reading below looks for.
+            while kind[j] == NUMERIC and j + 1 < n_attributes:
+                # The common case without what the careful reading below looks for: numbers and commas alone.
                 value, stop, how = number(text, at)
-                if how == EXACT and (text[stop] == COMMA or text[stop] == NEWLINE):
-                    X[row, target[j]] = value
-                    at = stop
-                    continue
+                if how != EXACT or text[stop] != COMMA or text[stop + 1] <= BLANK:
+                    break
+                X[row, target[j]] = value
+                at = stop + 1
+                j += 1
             if kind[j] <= BINARY:
                 code, stop, value, how = _numeric_cell(text, at, NO_CLOSING, kind[j] == BINARY, plan.empty_is_gap)
                 if code == codes.MISSING and (plan.keep_gaps or to_y[j]):

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from mlrank.datasets._eight import CAN_LOAD, POWERS_OF_TEN, digits_at
+
 TAB, NEWLINE, RETURN, BLANK = 9, 10, 13, 32
 DOUBLE, HASH, PERCENT, SINGLE, PLUS, COMMA, MINUS, DOT = 34, 35, 37, 39, 43, 44, 45, 46
 ZERO, ONE, NINE, COLON, QUESTION, AT_SIGN, BACKSLASH, OPEN, CLOSE = 48, 49, 57, 58, 63, 64, 92, 123, 125
@@ -73,6 +75,10 @@ def number(text: Any, at: int) -> tuple[float, int, int]:
     if text[at] == DOT:
         point = at
         at += 1
+        if CAN_LOAD and at + 8 <= text.shape[0]:
+            value, n_digits = digits_at(text, at)
+            mantissa = mantissa * POWERS_OF_TEN[n_digits] + value
+            at += n_digits
         while is_digit(text[at]):
             mantissa = mantissa * 10 + (text[at] - ZERO)
             at += 1

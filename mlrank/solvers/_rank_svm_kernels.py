@@ -88,8 +88,10 @@ def sweep_dense(X: Any, norms: Any, W: Any, upper: Any, alpha: Any, pairs: Any, 
 @njit(cache=True, fastmath=FAST, error_model="numpy")
 def sweep_csr(
     X: Any,
+    tops: Any,
     norms: Any,
     W: Any,
+    excess: Any,
     intercept: Any,
     bias: float,
     upper: Any,
@@ -100,12 +102,13 @@ def sweep_csr(
 ) -> None:
     """As sweep_dense for X = (data, indices, indptr) and one more feature of value `bias` (weights: `intercept`).
 
-    `W` is (n_features, n_labels), so that a nonzero is one row.
+    `W` is (n_features, n_labels), so that a nonzero is one row. The inner products are those of X less those of `tops`
+    (n_samples, r), whose weights are `excess` (n_labels, r).
     """
     data, indices, indptr = X
     relevant_ptr, relevant, irrelevant_ptr, irrelevant, offset = pairs
     active_relevant, n_active_relevant, active_irrelevant, n_active_irrelevant = active
-    n_labels = W.shape[1]
+    n_labels, n_tops = excess.shape
     labels = np.empty(n_labels, dtype=np.int32)
     before = np.empty(n_labels)
     scores = np.empty(n_labels)
@@ -119,8 +122,13 @@ def sweep_csr(
             labels[u] = relevant[r0 + rows[u]]
         for t in range(n_c):
             labels[n_r + t] = irrelevant[c0 + columns[t]]
+        top = tops[i]
         for u in range(n):
-            before[u] = bias * intercept[labels[u]]
+            e = excess[labels[u]]
+            total = 0.0
+            for j in range(n_tops):
+                total += top[j] * e[j]
+            before[u] = bias * intercept[labels[u]] - total
         for at in range(indptr[i], indptr[i + 1]):
             w = W[indices[at]]
             value = data[at]
@@ -128,24 +136,20 @@ def sweep_csr(
                 before[u] += value * w[labels[u]]
         scores[:n] = before[:n]
         sweep_pairs(
-            alpha,
-            offset[i],
-            relevant_ptr[i + 1] - r0,
-            rows,
-            columns,
-            scores[:n_r],
-            scores[n_r:n],
-            norms[i],
-            upper[i],
+            alpha, offset[i], relevant_ptr[i + 1] - r0, rows, columns, scores[:n_r], scores[n_r:n], norms[i], upper[i]
         )
         # Keep only the labels that moved, then touch each nonzero's row once.
         moved = 0
         for u in range(n):
             if scores[u] != before[u]:
                 move = (scores[u] - before[u]) / norms[i]
-                labels[moved] = labels[u]
+                label = labels[u]
+                labels[moved] = label
                 before[moved] = move
-                intercept[labels[u]] += bias * move
+                intercept[label] += bias * move
+                e = excess[label]
+                for j in range(n_tops):
+                    e[j] += move * top[j]
                 moved += 1
         for at in range(indptr[i], indptr[i + 1]):
             w = W[indices[at]]
@@ -223,3 +227,34 @@ def find_active(scores: Any, slack: Any, upper: Any, alpha: Any, pairs: Any, act
                 n_r += 1
         n_active_relevant[i] = n_r
         n_active_irrelevant[i] = n_c
+
+
+@njit(cache=True)
+def best_vertex(scores: Any, upper: Any, pairs: Any, target: Any) -> None:
+    """Set `target` to the cap of each pair whose margin f_p - f_q is below 1, else to 0."""
+    relevant_ptr, relevant, irrelevant_ptr, irrelevant, offset = pairs
+    for i in range(scores.shape[0]):
+        at = offset[i]
+        for c in range(irrelevant_ptr[i], irrelevant_ptr[i + 1]):
+            score = scores[i, irrelevant[c]]
+            for r in range(relevant_ptr[i], relevant_ptr[i + 1]):
+                target[at] = upper[i] if scores[i, relevant[r]] - score < 1.0 else 0.0
+                at += 1
+
+
+@njit(cache=True)
+def list_pairs(pairs: Any) -> Any:
+    """Return row, relevant and irrelevant label of each pair, three arrays (n_pairs,)."""
+    relevant_ptr, relevant, irrelevant_ptr, irrelevant, offset = pairs
+    n = offset.shape[0]
+    total = 0
+    for i in range(n):
+        total += (relevant_ptr[i + 1] - relevant_ptr[i]) * (irrelevant_ptr[i + 1] - irrelevant_ptr[i])
+    rows, high, low = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.int64)
+    for i in range(n):
+        at = offset[i]
+        for c in range(irrelevant_ptr[i], irrelevant_ptr[i + 1]):
+            for r in range(relevant_ptr[i], relevant_ptr[i + 1]):
+                rows[at], high[at], low[at] = i, relevant[r], irrelevant[c]
+                at += 1
+    return rows, high, low

@@ -1,4 +1,4 @@
-"""How the two kinds of rows are swept: sparse ones as they are, dense ones with a flattened spectrum.
+"""Dense rows, swept with a flattened spectrum.
 
 Coordinate descent crawls where few directions of feature space carry most of the rows' second moment: the common mean
 of non-negative features, features on unlike scales. For dense rows each round of passes therefore solves not the
@@ -10,6 +10,10 @@ in the eigenbasis of the second moment, where the extra term makes the rows' mom
 points are those of the problem, and one pass serves both the step and the move of V (method of multipliers with one
 inexact inner pass). theta = max moment is plain coordinate descent. The gap is the step's own gap plus
 1/2 sum h_j^2 (W_j - V_j)^2; theta is moved until both parts shrink together, and back up when the gap grows.
+
+A free bias is one more column of ones that the problem does not penalise but the step does, with h = 1 / theta_b: its
+weights are the multipliers of the dual's equality constraints. Rows are then centred first, which changes the bias
+alone. The certificate needs dual variables that meet the constraints (`_rank_svm_repair`).
 
 Reference: Rockafellar, "Augmented Lagrangians and applications of the proximal point algorithm in convex programming",
 Mathematics of Operations Research, 1976.
@@ -24,14 +28,17 @@ from scipy.sparse import issparse
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_dense
 from mlrank.solvers import _rank_svm_kernels as kernels
+from mlrank.solvers._rank_svm_repair import meet_constraints
 
-__all__ = ["DenseSweeps", "FlatRows", "SparseSweeps", "better_dense"]
+__all__ = ["DenseSweeps", "FlatRows", "Flattening", "better_dense"]
 
 # Part of the gap that the distance to the proximal centre may make up, as a ratio to the step's own gap.
 BALANCE = 0.3
 # Sparse rows fuller than this are cheaper dense, if they fit.
 DENSE_FROM = 0.25
 DENSE_BYTES = 2**30
+# Directions with less than this part of the largest moment are rounding.
+NOISE = 1e-14
 
 
 def better_dense(X: Features) -> bool:
@@ -44,19 +51,28 @@ def better_dense(X: Features) -> bool:
 
 @dataclass(frozen=True)
 class FlatRows:
-    """Dense rows [x, bias] in the eigenbasis of their second moment.
+    """Dense rows in the eigenbasis of their second moment.
 
-    Z : (n_samples, r), [X, bias] times basis; moment : (r,), mean square of each column of Z, ascending
-    basis : (n_features + 1, r); bias : value of the constant feature
+    Z : (n_samples, r), the rows; a free bias is its last column, of ones
+    moment : (r,), mean square of each column of Z, ascending but for that of a free bias
+    basis : (n_features + 1, r), from weights in the eigenbasis to weights of [x, bias]; or (n_samples, r), to
+        coefficients of the training rows
+    bias : value of the constant feature, 0 for a free bias
+    shift : (r - 1,) for a free bias: what the scores of each direction were centred by; else None
+    span : the training rows, if `basis` leads to their coefficients and weights are wanted
+    dual : whether `basis` leads to coefficients of the training rows
     """
 
     Z: FloatArray
     moment: FloatArray
     basis: FloatArray
     bias: float
+    shift: FloatArray | None = None
+    span: Features | None = None
+    dual: bool = False
 
     @classmethod
-    def of(cls, X: Features, bias: float, factor: FloatArray | None = None) -> "FlatRows":
+    def of(cls, X: Features, bias: float, free: bool = False, factor: FloatArray | None = None) -> "FlatRows":
         """Rotate `X`; `factor`, upper triangular with R'R = M, measures weights by w'Mw instead of w'w.
 
         O(n m r) flops and one eigenproblem of order r = min(n_samples, n_features + 1).
@@ -64,116 +80,139 @@ class FlatRows:
         X = np.asarray(as_dense(X))
         white = X if factor is None else solve_triangular(factor, X.T, trans="T").T
         rows = np.column_stack([white, np.full(len(X), bias)])
-        n, m = rows.shape
-        if m <= n:
-            moment, basis = eigh(rows.T @ rows / n)
-        else:
-            moment, left = eigh(rows @ rows.T / n)
-            kept = moment > 1e-14 * moment[-1]
-            moment = moment[kept]
-            basis = rows.T @ (left[:, kept] / np.sqrt(n * moment))
+        center = rows.mean(axis=0) if free else None
+        if center is not None:
+            rows = rows - center
+        moment, basis = _eigenbasis(rows)
         Z = np.ascontiguousarray(rows @ basis)
+        shift = None if center is None else center @ basis
         if factor is not None:
             basis = np.vstack([solve_triangular(factor, basis[:-1]), basis[-1:]])
-        return cls(Z, np.maximum(moment, 0.0), basis, bias)
+        return cls(Z, moment, basis, bias, shift).with_free_bias()
+
+    def with_free_bias(self) -> "FlatRows":
+        """Return the rows with the column of a free bias appended, if there is one."""
+        if self.shift is None:
+            return self
+        Z = np.column_stack([self.Z, np.ones(len(self.Z))])
+        return FlatRows(Z, np.append(self.moment, 1.0), self.basis, self.bias, self.shift, self.span, self.dual)
+
+    @property
+    def free(self) -> bool:
+        """Whether the last column belongs to a free bias."""
+        return self.shift is not None
+
+    def penalised_rows(self) -> FloatArray:
+        """Return `Z` without the column of a free bias."""
+        return self.Z[:, :-1] if self.free else self.Z
 
     def weights(self, omega: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return (coef, intercept) of weights (n_labels, r) in the eigenbasis."""
-        weights = omega @ self.basis.T
-        return np.ascontiguousarray(weights[:, :-1]), self.bias * weights[:, -1]
+        """Return (coef, intercept) of weights (n_labels, r) in the eigenbasis; `coef` may be of the training rows."""
+        intercept = np.zeros(len(omega))
+        if self.shift is not None:
+            omega, intercept = omega[:, :-1], omega[:, -1] - omega[:, :-1] @ self.shift
+        coef = omega @ self.basis.T
+        if not self.dual:
+            return np.ascontiguousarray(coef[:, :-1]), intercept + self.bias * coef[:, -1]
+        intercept = intercept + self.bias**2 * coef.sum(axis=1)
+        return coef if self.span is None else np.ascontiguousarray((self.span.T @ coef.T).T), intercept
+
+
+def _eigenbasis(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return moments (r,), ascending, and orthonormal directions (m, r)."""
+    n, m = rows.shape
+    if m <= n:
+        moment, basis = eigh(rows.T @ rows / n)
+        return np.maximum(moment, 0.0), basis
+    moment, left = eigh(rows @ rows.T / n)
+    kept = moment > NOISE * moment[-1]
+    return moment[kept], rows.T @ (left[:, kept] / np.sqrt(n * moment[kept]))
+
+
+class Flattening:
+    """The bound `theta` on the moments, moved by how the gap divides between the step and its distance."""
+
+    def __init__(self, theta: float, lowest: float, highest: float) -> None:
+        self.theta, self.lowest, self.highest = theta, lowest, highest
+        self.floor, self.last_gap, self.rounds = 0.0, np.inf, 0
+
+    def adapt(self, gap: float, outer: float) -> None:
+        """Move theta by the absolute `gap` and the part `outer` of it that is distance to the centre."""
+        self.rounds += 1
+        if self.rounds > 3:
+            inner = max(gap - outer, 1e-12 * gap)
+            wanted = self.theta * float(np.clip((outer / (BALANCE * inner)) ** 0.25, 1 / 3, 3))
+            if gap > 1.5 * self.last_gap:
+                wanted = self.floor = max(wanted, 4 * self.theta)
+            elif gap < self.last_gap:
+                self.floor *= 0.7
+            self.theta = min(max(wanted, self.floor, self.lowest), self.highest)
+        self.last_gap = gap
+
+    def kept(self, moment: FloatArray) -> FloatArray:
+        """Return the part of each moment that is left, 1 / (1 + h)."""
+        kept: FloatArray = np.minimum(1.0, self.theta / np.maximum(moment, self.theta))
+        return kept
 
 
 class DenseSweeps:
     """State of the passes over FlatRows: weights, proximal centre, flattening."""
 
-    def __init__(self, rows: FlatRows, upper: FloatArray, pairs: Any) -> None:
-        self.rows, self.upper, self.pairs = rows, upper, pairs
+    def __init__(self, rows: FlatRows, upper: FloatArray, pairs: Any, flat: bool = True) -> None:
+        self.rows, self.upper, self.pairs, self.flat = rows, upper, pairs, flat
         shape = (pairs.n_labels, len(rows.moment))
-        self.kept = np.ones(shape[1])  # part of each moment that is left by the flattening
+        self.penalised = slice(shape[1] - rows.free)
+        # Of each column: what a unit of beta'Z adds to the weights, and the share that the centre has in them.
+        self.gain, self.pull = np.ones(shape[1]), np.zeros(shape[1])
         self.centre, self.previous, self.working = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        self.theta, self.floor, self.last_gap = float(rows.moment.mean()), 0.0, np.inf
+        moment = rows.moment[self.penalised]
+        highest = float(moment.max(initial=0.0)) or 1.0
+        self.flattening = Flattening(float(moment.mean()) if flat else highest, 1e-12 * highest, highest)
+        self.bias_gain = self.flattening.theta
+        self.bias_gap = 0.0
 
     def certify(self, alpha: FloatArray) -> tuple[FloatArray, float, float]:
-        """Return training scores, primal and dual objective."""
-        Z = self.rows.Z
-        self.free = kernels.dual_sums(alpha, self.pairs.lists, self.pairs.n_labels).T @ Z
-        self.omega = self.kept * self.free + (1 - self.kept) * self.centre
+        """Return training scores, primal and dual objective; see `feasible` for the dual variables."""
+        Z, part, lists = self.rows.Z, self.penalised, self.pairs.lists
+        self.free = kernels.dual_sums(alpha, lists, self.pairs.n_labels).T @ Z
+        self.omega = self.gain * self.free + self.pull * self.centre
         scores = Z @ self.omega.T
-        loss = float(self.upper @ kernels.hinge_sums(scores, self.pairs.lists))
-        primal = 0.5 * float(np.vdot(self.omega, self.omega)) + loss
-        return scores, primal, float(alpha.sum()) - 0.5 * float(np.vdot(self.free, self.free))
+        loss = float(self.upper @ kernels.hinge_sums(scores, lists))
+        primal = 0.5 * float(np.vdot(self.omega[:, part], self.omega[:, part])) + loss
+        self.feasible, free = alpha, self.free
+        if self.rows.free:
+            self.feasible = meet_constraints(alpha, self.upper, self.pairs)
+            free = kernels.dual_sums(self.feasible, lists, self.pairs.n_labels).T @ Z
+        dual = float(self.feasible.sum()) - 0.5 * float(np.vdot(free[:, part], free[:, part]))
+        return scores, primal, dual
 
-    def start_round(self, gap: float, n_iter: int) -> None:
+    def start_round(self, gap: float) -> None:
         """Choose the flattening by the absolute `gap`, and move the centre to the current weights."""
-        if n_iter >= 3:
-            self._adapt(gap)
-        self.last_gap = gap
-        moment = self.rows.moment
-        self.kept = np.minimum(1.0, self.theta / np.maximum(moment, self.theta))
-        root = np.sqrt(self.kept)
+        part = self.penalised
+        distance = self.free[:, part] - self.omega[:, part]
+        if self.flat:
+            self.flattening.adapt(gap, 0.5 * float(np.vdot(distance, distance)))
+        kept = self.flattening.kept(self.rows.moment[part])
+        self.gain[part], self.pull[part] = kept, 1.0 - kept
+        if self.rows.free:
+            self.gain[-1], self.pull[-1] = self.bias_gain, 1.0
+        root = np.sqrt(self.gain)
         self.scaled = self.rows.Z * root
         self.norms = np.einsum("ij,ij->i", self.scaled, self.scaled)
         self.previous = self.omega / root
         # Weights of the scaled rows at which W = omega for the new centre omega.
-        self.working = root * self.free + (1 - self.kept) * self.previous
-
-    def _adapt(self, gap: float) -> None:
-        distance = self.omega - self.centre
-        outer = 0.5 * float((((1 - self.kept) / self.kept * distance) ** 2).sum())
-        inner = max(gap - outer, 1e-12 * gap)
-        wanted = self.theta * float(np.clip((outer / (BALANCE * inner)) ** 0.25, 1 / 3, 3))
-        if gap > 1.5 * self.last_gap:
-            wanted = self.floor = max(wanted, 4 * self.theta)
-        elif gap < self.last_gap:
-            self.floor *= 0.7
-        largest = float(self.rows.moment[-1])
-        self.theta = min(max(wanted, self.floor, 1e-12 * largest), largest)
+        self.working = root * self.free + self.pull * self.previous
 
     def sweep(self, alpha: FloatArray, active: Any, order: IntArray) -> None:
         """Make one pass, then one move of the centre."""
         kernels.sweep_dense(self.scaled, self.norms, self.working, self.upper, alpha, self.pairs.lists, active, order)
-        following = self.working + (1 - self.kept) * (self.working - self.previous)
+        following = self.working + self.pull * (self.working - self.previous)
         self.previous, self.working = self.working, following
 
     def end_round(self) -> None:
         """Remember the centre that the last move set."""
-        self.centre = self.previous * np.sqrt(self.kept)
+        self.centre = self.previous * np.sqrt(self.gain)
 
     def weights(self) -> tuple[FloatArray, FloatArray]:
         """Return (coef, intercept)."""
         return self.rows.weights(self.omega)
-
-
-class SparseSweeps:
-    """State of plain passes over CSR rows with a constant feature of value `bias`."""
-
-    def __init__(self, X: Features, bias: float, upper: FloatArray, pairs: Any) -> None:
-        self.X, self.bias, self.upper, self.pairs = X, bias, upper, pairs
-        self.norms = np.asarray(X.multiply(X).sum(axis=1)).ravel() + bias**2
-
-    def certify(self, alpha: FloatArray) -> tuple[FloatArray, float, float]:
-        """Return training scores, primal and dual objective."""
-        beta = kernels.dual_sums(alpha, self.pairs.lists, self.pairs.n_labels)
-        self.W = np.ascontiguousarray(self.X.T @ beta)
-        self.bias_weights = self.bias * beta.sum(axis=0)
-        scores = np.asarray(self.X @ self.W) + self.bias * self.bias_weights
-        half = 0.5 * float(np.vdot(self.W, self.W) + self.bias_weights @ self.bias_weights)
-        loss = float(self.upper @ kernels.hinge_sums(scores, self.pairs.lists))
-        return scores, half + loss, float(alpha.sum()) - half
-
-    def start_round(self, gap: float, n_iter: int) -> None:
-        """Nothing to choose."""
-
-    def sweep(self, alpha: FloatArray, active: Any, order: IntArray) -> None:
-        """Make one pass."""
-        parts = (self.X.data, self.X.indices, self.X.indptr)
-        kernels.sweep_csr(
-            parts, self.norms, self.W, self.bias_weights, self.bias, self.upper, alpha, self.pairs.lists, active, order
-        )
-
-    def end_round(self) -> None:
-        """Nothing to remember."""
-
-    def weights(self) -> tuple[FloatArray, FloatArray]:
-        """Return (coef, intercept)."""
-        return np.ascontiguousarray(self.W.T), self.bias * self.bias_weights

@@ -211,7 +211,7 @@ def test_own_solver_by_import_path(parse, tmp_path, monkeypatch):
                 "Known: C, gamma, halve, kernel, mode, n, solver, threshold."
             ],
         ),
-        ("{solver: needy}", ["5:6: solver 'needy' needs a value for 'rank'"]),
+        ("{solver: needy}", ["5:6: needy needs a value for 'rank'"]),
         ("{solver: toy, C: []}", ["5:23: the grid of 'C' is empty; give one value or more"]),
         ("{solver: toy, C: [1, 2, 1.0]}", ["5:30: the value 1.0 of 'C' is listed twice"]),
         ("{solver: toy, C: [[1]]}", ["5:24: C must be a number, found a list"]),

@@ -58,7 +58,7 @@ def to_rich(table: Table, decimals: int = 4) -> "Group":
     shown = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     for name, side in zip(_header(table), _sides(table), strict=True):
         # Folded, never cut: on a narrow terminal every digit stays readable.
-        header, justify = Text(name.replace("_", "_\n", 1)), _JUSTIFY[side]
+        header, justify = Text(name.replace("_", "_\n", 1).replace("certif", "certi-\nf")), _JUSTIFY[side]
         shown.add_column(header, justify=justify, overflow="fold", no_wrap=name == "method")
     for row in _body(table, decimals):
         shown.add_row(*(Text(cell.text, style="bold" if cell.best else "") for cell in row))

@@ -1,0 +1,79 @@
+"""Centred rows, by products alone where they are sparse."""
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mlrank.arrays import Features, FloatArray
+
+__all__ = ["CenteredRows", "centre_columns"]
+
+
+class CenteredRows:
+    """X - 1 mean', by products only where X is sparse, so that it stays sparse.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) ndarray or csr_array
+    mean : (n_features,) ndarray, optional
+        What is taken off every row; the mean of the rows by default.
+    """
+
+    def __init__(self, X: Features, mean: FloatArray | None = None) -> None:
+        if mean is None:
+            X = _without_constants(X)
+            mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+        self.mean: FloatArray = mean
+        self.shape: tuple[int, int] = X.shape
+        self.shifted = bool(self.mean.any())
+        # Dense rows are centred once: products are then exact to rounding however far the rows are from the origin.
+        self.rows = X if issparse(X) or not self.shifted else X - self.mean
+        self.pending = self.shifted and issparse(X)
+
+    def times(self, V: FloatArray) -> FloatArray:
+        """Return (X - 1 mean') V, shape (n_samples, k)."""
+        product: FloatArray = self.rows @ V
+        if self.pending:
+            product -= self.mean @ V
+        return product
+
+    def transpose_times(self, U: FloatArray) -> FloatArray:
+        """Return (X - 1 mean')' U, shape (n_features, k)."""
+        product: FloatArray = self.rows.T @ U
+        if self.pending:
+            product -= np.outer(self.mean, U.sum(axis=0))
+        return product
+
+    def gram(self, dual: bool) -> FloatArray:
+        """Return the dense (n, n) matrix of inner products of rows, or the (m, m) one of columns."""
+        if not issparse(self.rows):
+            return np.asarray(self.rows @ self.rows.T if dual else self.rows.T @ self.rows)
+        gram: FloatArray = (self.rows @ self.rows.T if dual else self.rows.T @ self.rows).toarray()
+        if self.pending and dual:
+            offset = self.rows @ self.mean
+            gram -= offset[:, None] + offset - self.mean @ self.mean
+        elif self.pending:
+            # sum over rows of (x - m)(x - m)' with m any vector, not only the mean.
+            total = np.outer(np.asarray(self.rows.sum(axis=0)).ravel(), self.mean)
+            gram -= total + total.T - self.shape[0] * np.outer(self.mean, self.mean)
+        return gram
+
+
+def _without_constants(X: Features) -> Features:
+    """Return `X` with constant columns set to zero: centred they are zero, where rounding would leave noise."""
+    if issparse(X):
+        filled = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0])
+        columns = X[:, filled].toarray() if filled.size else np.empty((X.shape[0], 0))
+        constant = filled[(columns == columns[0]).all(axis=0)]
+        if constant.size == 0:
+            return X
+        X = X.copy()
+        X.data[np.isin(X.indices, constant)] = 0.0
+        return X
+    constant = (X == X[0]).all(axis=0)
+    return np.where(constant, 0.0, X) if (constant & (X[0] != 0)).any() else X
+
+
+def centre_columns(A: FloatArray) -> FloatArray:
+    """Return `A` with the mean of each column taken off."""
+    centred: FloatArray = A - A.mean(axis=0)
+    return centred

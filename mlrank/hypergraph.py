@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from sklearn.metrics import pairwise_distances_chunked
 
-from mlrank.arrays import BoolArray, Features, FloatArray
+from mlrank.arrays import BoolArray, Features, FloatArray, take_rows
 
 __all__ = [
     "EXPANSIONS",
@@ -43,6 +44,20 @@ def intra_class_distance(X: Features, Y: BoolArray) -> FloatArray:
     distance: FloatArray = np.divide(total, pairs, out=np.zeros_like(total), where=pairs > 0)
     # Identical rows may come out a rounding error below zero.
     np.maximum(distance, 0.0, out=distance)
+    return distance
+
+
+def euclidean_distance(X: Features, Y: BoolArray) -> FloatArray:
+    """Return the mean distance, not squared, between two different rows of each label, shape (n_labels,).
+
+    All pairs of each label: O(sum_e d_e^2 m) flops. Labels with fewer than two rows get 0.
+    """
+    distance = np.zeros(Y.shape[1])
+    for label, relevant in enumerate(Y.T):
+        rows = take_rows(X, np.flatnonzero(relevant))
+        d = rows.shape[0]
+        if d > 1:
+            distance[label] = sum(float(part.sum()) for part in pairwise_distances_chunked(rows)) / (d * (d - 1))
     return distance
 
 

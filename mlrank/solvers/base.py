@@ -102,12 +102,15 @@ class FitInfo:
         The certificate: relative duality gap, residual, or 0 for closed forms.
     converged : bool
         Whether the certificate reached the solver's tolerance.
+    notes : tuple of str
+        What the reader of a table must know about this fit.
     """
 
     n_iter: int
     objective: float
     optimality: float
     converged: bool
+    notes: tuple[str, ...] = ()
 
 
 @runtime_checkable

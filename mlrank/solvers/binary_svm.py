@@ -16,9 +16,8 @@ References: Chang & Lin, LIBSVM, 2001; Fan et al., LIBLINEAR, JMLR 2008.
 """
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -26,6 +25,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from mlrank.arrays import BoolArray, Features, FloatArray, as_dense, read_only
 from mlrank.kernels import KERNELS, check_kernel
+from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_positive
 
 __all__ = ["BinarySVM", "KernelModel"]
@@ -35,39 +35,6 @@ LOSSES = ("hinge", "squared_hinge")
 GRAM_ROWS = 6000
 # Tolerances handed to the library, one after the other, until the duality gap is small enough.
 LIBRARY_TOLERANCES = (1e-3, 1e-5, 1e-7, 1e-9)
-
-
-@dataclass(frozen=True)
-class KernelModel:
-    """Scores ``K(X, X_train) @ dual.T + intercept``.
-
-    Parameters
-    ----------
-    X_train : (n_support, n_features), the rows with a nonzero coefficient for some label
-    dual : (n_labels, n_support) ndarray
-    intercept : (n_labels,) ndarray
-    kernel, gamma : the kernel's key and its gamma
-    info : FitInfo
-    """
-
-    X_train: Features
-    dual: FloatArray
-    intercept: FloatArray
-    kernel: str
-    gamma: float
-    info: FitInfo
-
-    def decision_function(self, X: Features) -> FloatArray:
-        """Return scores (n_samples, n_labels)."""
-        return KERNELS[self.kernel](X, self.X_train, self.gamma) @ self.dual.T + self.intercept
-
-    def arrays(self) -> Mapping[str, Any]:
-        """Return the arrays that define the model."""
-        return {"X_train": self.X_train, "dual": self.dual, "intercept": self.intercept}
-
-    def meta(self) -> Mapping[str, Any]:
-        """Return the kind of model and its kernel."""
-        return {"model": "kernel", "kernel": self.kernel, "gamma": self.gamma}
 
 
 class Machine(NamedTuple):
@@ -90,8 +57,8 @@ class BinarySVM:
         Weight of the loss, above 0.
     kernel : str
         A key of KERNELS; the squared hinge loss is linear only.
-    gamma : float
-        Of the rbf kernel.
+    gamma, degree, coef0 : float, int, float
+        Of the kernel.
     loss : {"hinge", "squared_hinge"}
         The first is LIBSVM's, with a free bias; the second LIBLINEAR's, with a penalised one, and faster on many rows.
     tol : float
@@ -103,16 +70,18 @@ class BinarySVM:
     C: float = 1.0
     kernel: str = "linear"
     gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 1.0
     loss: str = "hinge"
     tol: float = 1e-3
     max_iter: int = 1_000_000
 
-    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "loss")
+    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0", "loss")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_positive(self, "C", "gamma", "tol", "max_iter")
+        check_positive(self, "C", "gamma", "degree", "tol", "max_iter")
         check_kernel(self.kernel)
         if self.loss not in LOSSES:
             raise ValueError(f"loss must be one of {', '.join(LOSSES)}, found {self.loss!r}")
@@ -123,7 +92,7 @@ class BinarySVM:
         """Return the kernel matrix, the same for every C, where it is used and small enough."""
         if self.loss == "squared_hinge" or (self.kernel == "linear" and train.n_samples > GRAM_ROWS):
             return None
-        return KERNELS[self.kernel](train.X, train.X, self.gamma)
+        return KERNELS[self.kernel](train.X, train.X, self.gamma, self.degree, self.coef0)
 
     def fit(self, train: TrainingSet, prepared: FloatArray | None = None) -> LinearModel | KernelModel:
         """Fit one machine for each label of `train`."""
@@ -137,7 +106,8 @@ class BinarySVM:
         if self.kernel == "linear":
             return LinearModel(np.ascontiguousarray((train.X.T @ weights.T).T), intercept, info)
         support = np.flatnonzero(weights.any(axis=0))
-        return KernelModel(read_only(train.X[support]), weights[:, support], intercept, self.kernel, self.gamma, info)
+        rows, dual = read_only(train.X[support]), weights[:, support]
+        return KernelModel(rows, dual, intercept, self.kernel, self.gamma, info, self.degree, self.coef0)
 
     def _info(self, machines: list[Machine]) -> FitInfo:
         primal = sum(machine.primal for machine in machines)

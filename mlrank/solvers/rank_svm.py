@@ -1,4 +1,4 @@
-"""Rank-SVM by dual coordinate descent.
+"""Rank-SVM by dual coordinate descent, or by Frank and Wolfe's method.
 
 Problem (Chen et al., "Efficient multi-label classification with hypergraph regularization", eq. 9; Elisseeff & Weston,
 NIPS 2001), with relevant labels y_i and irrelevant labels z_i of row i::
@@ -13,187 +13,104 @@ The dual has one variable for each pair, 0 <= alpha_ipq <= C/(|y_i||z_i|), and w
 One iteration is one pass over the instances, re-permuted every time: in the printed order 1..n Algorithm 1 needs
 some eighty times as many passes. Between rounds of passes one matrix product gives the gap and, from the same scores,
 the labels that may still move; only those are swept (shrinking, with everything rechecked before the solver may stop).
-Dense rows are swept with a flattened spectrum, which takes 2 to 60 times fewer passes on real data (_rank_svm_rows.py).
+Rows are swept with a flattened spectrum, which takes 2 to 60 times fewer passes on real data (_rank_svm_rows.py, for
+sparse rows _rank_svm_sparse.py).
 
 Rows with no label or with all labels hold no pair and do not enter. The bias is the last weight and penalised like the
-others, as in eq. 8 (`bias="augmented"`), or absent (`bias="none"`).
+others, as in eq. 8 (`bias="augmented"`), or absent (`bias="none"`), or not penalised (`bias="free"`), as Elisseeff and
+Weston have it: the dual then has the constraints sum_i beta_ip = 0, and its certificate is of dual variables that meet
+them (_rank_svm_repair.py). A kernel makes w'x an inner product in its space; the rows then are the scaled eigenvectors
+of the kernel matrix (_rank_svm_gram.py).
 
 Cost of a pass: O(n (active labels) m + pairs), with m the nonzeros of a row if sparse; of a round: two products of
-2 n m k flops; once for all C: rotating dense rows, O(n m min(n, m)). Memory: 8 bytes for each pair, beside two copies
-of dense rows, scores and weights.
+2 n m k flops; once for all C: rotating dense rows, O(n m min(n, m)), or n^3 for kernels. Memory: 8 bytes for each pair,
+beside two copies of dense rows, scores and weights.
 """
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
+from mlrank.solvers._kernel_model import KernelModel
+from mlrank.solvers._rank_svm_descent import Solution, descend
+from mlrank.solvers._rank_svm_settings import Prepared, check_settings, fitted, prepare_plain
+from mlrank.solvers._rank_svm_wolfe import frank_wolfe
+from mlrank.solvers.base import LinearModel, TrainingSet
 
-from mlrank.arrays import BoolArray, FloatArray, IntArray
-from mlrank.solvers import _rank_svm_kernels as kernels
-from mlrank.solvers._rank_svm_rows import DenseSweeps, FlatRows, SparseSweeps, better_dense
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_positive
+__all__ = ["ALGORITHMS", "RankSVM", "solve"]
 
-__all__ = ["BIAS", "Pairs", "Prepared", "RankSVM", "Solution", "solve"]
-
-# Value of the constant feature for each setting of `bias`.
-BIAS = {"augmented": 1.0, "none": 0.0}
-# A round never runs more passes than this without a new certificate.
-LONGEST_ROUND = 10
-PAIRS_LIMIT = 10**9
+ALGORITHMS = {"dcd": descend, "frank_wolfe": frank_wolfe}
 
 
-@dataclass(frozen=True)
-class Pairs:
-    """The label pairs of each row, as lists of relevant and irrelevant labels.
-
-    lists : (relevant_ptr, relevant, irrelevant_ptr, irrelevant, offset), the form the compiled loops take
-    size : (n_samples,) |y_i| |z_i|, 0 for a row without pairs
-    """
-
-    lists: tuple[IntArray, Any, IntArray, Any, IntArray]
-    size: IntArray
-    n_labels: int
-
-    @classmethod
-    def of(cls, Y: BoolArray) -> "Pairs":
-        """List the pairs of `Y` (n_samples, n_labels).
-
-        Raises
-        ------
-        ValueError
-            If no row has both a relevant and an irrelevant label, or there are more pairs than memory can be asked for.
-        """
-        n_relevant = Y.sum(axis=1)
-        size = n_relevant * (Y.shape[1] - n_relevant)
-        total = int(size.sum())
-        if total == 0:
-            raise ValueError("no row has both a relevant and an irrelevant label, so there is nothing to rank")
-        if total > PAIRS_LIMIT:
-            raise ValueError(
-                f"{total} label pairs need {8 * total / 2**30:.0f} GiB; at most {PAIRS_LIMIT} are supported"
-            )
-        relevant, irrelevant = (np.nonzero(part)[1].astype(np.int32) for part in (Y, ~Y))
-        pointers = _pointers(n_relevant), _pointers(Y.shape[1] - n_relevant)
-        lists = (pointers[0], relevant, pointers[1], irrelevant, _pointers(size)[:-1])
-        return cls(lists, size, Y.shape[1])
-
-    def no_labels(self) -> tuple[Any, IntArray, Any, IntArray]:
-        """Return room for the active labels of each row: positions in its two lists, and their numbers."""
-        _, relevant, _, irrelevant, offset = self.lists
-        numbers = np.zeros_like(offset), np.zeros_like(offset)
-        return np.zeros_like(relevant), numbers[0], np.zeros_like(irrelevant), numbers[1]
-
-
-def _pointers(counts: IntArray) -> IntArray:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """What every C shares: the pairs, and the rows as they will be swept (FlatRows, or a csr_array)."""
-
-    pairs: Pairs
-    rows: Any
-    bias: float
-
-
-@dataclass(frozen=True)
-class Solution:
-    """An approximate optimum with its certificate.
-
-    coef : (n_labels, n_features); intercept : (n_labels,); alpha : (n_pairs,), irrelevant-major within each row
-    primal, dual : objective values at the weights and at alpha; n_iter : passes
-    """
-
-    coef: FloatArray
-    intercept: FloatArray
-    alpha: FloatArray
-    primal: float
-    dual: float
-    n_iter: int
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap."""
-        return (self.primal - self.dual) / self.primal
-
-    def model(self, tol: float) -> LinearModel:
-        """Return the model, with the certificate measured against `tol`."""
-        info = FitInfo(self.n_iter, self.primal, self.gap, self.gap <= tol)
-        return LinearModel(self.coef, self.intercept, info)
-
-
-def solve(prepared: Prepared, C: float, tol: float, max_iter: int, seed: int) -> Solution:
-    """Solve eq. 9 to relative duality gap `tol`, or as far as `max_iter` passes go."""
-    pairs, rng = prepared.pairs, np.random.default_rng(seed)
-    upper = np.divide(C, pairs.size, out=np.zeros(len(pairs.size)), where=pairs.size > 0)
-    if isinstance(prepared.rows, FlatRows):
-        sweeps: DenseSweeps | SparseSweeps = DenseSweeps(prepared.rows, upper, pairs)
-    else:
-        sweeps = SparseSweeps(prepared.rows, prepared.bias, upper, pairs)
-    alpha, active = np.zeros(int(pairs.size.sum())), pairs.no_labels()
-    before, n_iter = np.full((len(upper), pairs.n_labels), np.inf), 0
-    while True:
-        scores, primal, dual = sweeps.certify(alpha)
-        if primal - dual <= tol * primal or n_iter >= max_iter:
-            return Solution(*sweeps.weights(), alpha, primal, dual, n_iter)
-        # A pair may stay out only while it is further from moving than its scores moved in the last round.
-        slack = 2 * np.abs(scores - before).max(axis=1)
-        kernels.find_active(scores, slack, upper, alpha, pairs.lists, active)
-        before, visits = scores, np.flatnonzero(active[3])
-        sweeps.start_round(primal - dual, n_iter)
-        for _ in range(min(max(1, n_iter // 3), LONGEST_ROUND, max_iter - n_iter)):
-            sweeps.sweep(alpha, active, rng.permutation(visits))
-            n_iter += 1
-        sweeps.end_round()
+def solve(prepared: Prepared, solver: Any) -> Solution:
+    """Solve eq. 9 for prepared rows by the solver's algorithm."""
+    return ALGORITHMS[solver.algorithm](prepared.rows, prepared.pairs, solver)
 
 
 @dataclass(frozen=True)
 class RankSVM:
-    """Linear Rank-SVM (eq. 9).
+    """Rank-SVM (eq. 9).
 
     Parameters
     ----------
     C : float
         Weight of the loss, above 0. It multiplies a sum over rows, so it is not rescaled with their number.
-    bias : {"augmented", "none"}
-        A penalised bias, as in eq. 8, or none.
+    kernel : str
+        A key of KERNELS, or "precomputed": the rows of X then are those of the kernel matrix.
+    gamma, degree, coef0 : float, int, float
+        Of the kernel.
+    bias : {"augmented", "free", "none"}
+        A penalised bias, as in eq. 8 (K + 1 for kernels), one that is not penalised, or none.
+    algorithm : {"dcd", "frank_wolfe"}
+        Dual coordinate descent, or the method of Elisseeff and Weston, to be compared with.
     tol : float
         Relative duality gap at which to stop.
     max_iter : int
-        Most passes over the rows.
+        Most passes over the rows, or steps of Frank and Wolfe's method.
     seed : int
         Of the order of visits.
+    order : {"permuted", "cyclic"}
+        For the paper's sake (ERRATA 0.10): "cyclic" is Algorithm 1 as printed, which visits all pairs of the rows
+        1..n in this order.
+    stop : {"gap", "step"}, eps : float
+        For the paper's sake (ERRATA 0.9): "step" stops as soon as a pass changes alpha by less than `eps`, as printed;
+        the certificate says how far that is from the optimum.
+    C_scale : {"sum", "mean"}
+        For the paper's sake (ERRATA 0.22): "mean" divides C by the number of rows.
     """
 
     C: float = 1.0
+    kernel: str = "linear"
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 1.0
     bias: str = "augmented"
+    algorithm: str = "dcd"
     tol: float = 1e-3
     max_iter: int = 10_000
     seed: int = 0
+    order: str = "permuted"
+    stop: str = "gap"
+    eps: float = 1e-3
+    C_scale: str = "sum"
 
-    SHARED: ClassVar[tuple[str, ...]] = ("bias",)
+    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0", "bias")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_positive(self, "C", "tol", "max_iter")
-        if self.bias not in BIAS:
-            raise ValueError(f"bias must be one of {', '.join(BIAS)}, found {self.bias!r}")
+        check_settings(self)
 
     def prepare(self, train: TrainingSet) -> Prepared:
-        """List the label pairs and rotate dense rows, the same for every C."""
-        bias = BIAS[self.bias]
-        rows = FlatRows.of(train.X, bias) if better_dense(train.X) else train.X
-        return Prepared(Pairs.of(train.Y), rows, bias)
+        """List the label pairs and rotate the rows, the same for every C."""
+        return prepare_plain(train, self)
 
-    def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> LinearModel:
+    def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> LinearModel | KernelModel:
         """Solve eq. 9 on `train`.
 
         Raises
         ------
         ValueError
-            If no row has both a relevant and an irrelevant label.
+            If no row has both a relevant and an irrelevant label, or the problem does not fit into memory.
         """
         ready = prepared or self.prepare(train)
-        return solve(ready, self.C, self.tol, self.max_iter, self.seed).model(self.tol)
+        return fitted(solve(ready, self), ready, self, train)

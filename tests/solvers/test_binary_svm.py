@@ -93,7 +93,7 @@ def test_constant_labels_have_constant_scores():
     ("settings", "message"),
     [
         ({"loss": "log"}, "loss must be one of hinge, squared_hinge, found 'log'"),
-        ({"kernel": "sigmoid"}, "kernel must be one of linear, rbf, found 'sigmoid'"),
+        ({"kernel": "sigmoid"}, "kernel must be one of linear, rbf, polynomial, chi2, found 'sigmoid'"),
         ({"kernel": "rbf", "loss": "squared_hinge"}, "loss 'squared_hinge' is linear only, found kernel 'rbf'"),
     ],
 )

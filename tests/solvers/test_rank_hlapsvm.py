@@ -38,7 +38,7 @@ def metric(X, Y, lam, nu):
 def test_certificate_is_that_of_eq_10():
     X, Y = random_problem()
     solver = RankHLapSVM(C=2.0, lam=0.7, nu=0.1, tol=1e-6)
-    solution = solve(solver.prepare(TrainingSet(X, Y)), 2.0, 1e-6, 10**5, 0)
+    solution = solve(solver.prepare(TrainingSet(X, Y)), solver)
     M = metric(X, Y, 0.7, 0.1)
     dual, _ = rank_dual(solution.alpha, with_bias(X), Y, M)
     W = np.column_stack([solution.coef, solution.intercept])

@@ -7,8 +7,11 @@ from sklearn.svm import LinearSVC
 
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers import _rank_svm_kernels as kernels
+from mlrank.solvers._rank_svm_pairs import Pairs
 from mlrank.solvers._rank_svm_rows import DenseSweeps, FlatRows
-from mlrank.solvers.rank_svm import Pairs, Prepared, solve
+from mlrank.solvers._rank_svm_settings import Prepared
+from mlrank.solvers._rank_svm_sparse import SparseRows, SparseSweeps
+from mlrank.solvers.rank_svm import solve
 from tests.solvers.problems import SCENARIOS, caps, load, pairs_of, random_problem, rank_dual, rank_primal, with_bias
 
 RankSVM = SOLVERS["rank_svm"]
@@ -34,8 +37,8 @@ def test_certificate_recomputed_from_the_definitions(bias, sparse):
     X, Y = random_problem()
     C = 3.0
     pairs = Pairs.of(Y)
-    rows = csr_array(X) if sparse else FlatRows.of(X, bias)
-    solution = solve(Prepared(pairs, rows, bias), C, 1e-5, 10**5, 0)
+    rows = SparseRows.of(csr_array(X), bias) if sparse else FlatRows.of(X, bias)
+    solution = solve(Prepared(pairs, rows), RankSVM(C=C, tol=1e-5))
     plain = np.hstack([X, bias * np.ones((len(X), 1))])
     upper = np.array([caps(Y, C)[i] for i, _, _ in pairs_of(Y)])
     assert (solution.alpha >= 0).all()
@@ -106,7 +109,7 @@ def test_compiled_sweeps_are_the_textbook_updates(sparse):
         shared = caps(Y, C), alpha, pairs.lists, active, order
         if sparse:
             parts = (packed.data, packed.indices, packed.indptr)
-            kernels.sweep_csr(parts, norms, columns, intercept, 1.0, *shared)
+            kernels.sweep_csr(parts, np.zeros((n, 0)), norms, columns, np.zeros((k, 0)), intercept, 1.0, *shared)
         else:
             kernels.sweep_dense(rows, norms, dense, *shared)
         textbook_pass(rows, Y, C, slow_W, slow_alpha, order)
@@ -114,34 +117,45 @@ def test_compiled_sweeps_are_the_textbook_updates(sparse):
         assert np.allclose(np.column_stack([columns.T, intercept]) if sparse else dense, slow_W, atol=1e-12)
 
 
-def test_a_pass_over_flattened_rows_is_a_pass_of_the_proximal_step():
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_pass_over_flattened_rows_is_a_pass_of_the_proximal_step(sparse):
     """Every update must minimise the dual of the step (the problem plus 1/2 sum h (W - V)^2), seen from plain rows."""
     X, Y = random_problem()
     C, pairs = 3.0, Pairs.of(Y)
-    rows = FlatRows.of(X, 1.0)
-    upper = caps(Y, C)
-    sweeps, alpha, active = DenseSweeps(rows, upper, pairs), np.zeros(int(pairs.size.sum())), pairs.no_labels()
+    upper, plain = caps(Y, C), with_bias(X)
+    alpha, active = np.zeros(int(pairs.size.sum())), pairs.no_labels()
+    if sparse:
+        rows = SparseRows.of(csr_array(X), 1.0)
+        sweeps = SparseSweeps(rows, upper, pairs)
+        U = np.linalg.svd(rows.basis)[0]  # completed to an orthonormal basis
+        U[:, : rows.basis.shape[1]] = rows.basis
+        moment = np.append(rows.moment, np.zeros(U.shape[1] - len(rows.moment)))
+    else:
+        rows = FlatRows.of(X, 1.0)
+        sweeps, U, moment = DenseSweeps(rows, upper, pairs), rows.basis, rows.moment
+    assert np.allclose(U.T @ U, np.eye(X.shape[1] + 1), atol=1e-10)
+    Z = plain @ U
     sweeps.certify(alpha)
-    sweeps.theta = float(np.median(rows.moment))
+    theta = sweeps.flattening.theta = float(np.median(rows.moment))
     kernels.find_active(np.zeros(Y.shape), np.full(len(Y), np.inf), upper, alpha, pairs.lists, active)
     order = np.random.default_rng(0).permutation(np.flatnonzero(pairs.size))
-    h = np.maximum(rows.moment / sweeps.theta - 1, 0)
+    h = np.maximum(moment / theta - 1, 0)
     assert h.max() > 0.5
     centre, slow_alpha = np.zeros((Y.shape[1], len(h))), alpha.copy()
-    sweeps.start_round(1.0, 0)
+    sweeps.start_round(1.0)
     for _ in range(3):
         sweeps.sweep(alpha, active, order)
         # In rows z / (1 + h) and an offset of the scores, the step is a problem with regulariser (1 + h) w^2.
         beta = beta_of(slow_alpha, Y)
-        weights = (beta.T @ rows.Z + h * centre) / (1 + h)
-        step_pass(rows.Z, 1 / (1 + h), Y, C, weights, slow_alpha, order)
+        weights = (beta.T @ Z + h * centre) / (1 + h)
+        step_pass(Z, 1 / (1 + h), Y, C, weights, slow_alpha, order)
         centre = weights
         assert np.allclose(alpha, slow_alpha, atol=1e-12)
     sweeps.end_round()
     _, primal, dual = sweeps.certify(alpha)
-    assert dual == pytest.approx(rank_dual(alpha, with_bias(X), Y)[0], rel=1e-12)
+    assert dual == pytest.approx(rank_dual(alpha, plain, Y)[0], rel=1e-12)
     W = np.column_stack(sweeps.weights())
-    assert primal == pytest.approx(rank_primal(W, with_bias(X), Y, C), rel=1e-12)
+    assert primal == pytest.approx(rank_primal(W, plain, Y, C), rel=1e-12)
 
 
 def beta_of(alpha, Y):
@@ -244,5 +258,5 @@ def test_nothing_to_rank_is_refused(Y):
 
 
 def test_an_unknown_bias_is_refused():
-    with pytest.raises(ValueError, match="bias must be one of augmented, none, found 'maybe'"):
+    with pytest.raises(ValueError, match=r"unknown bias 'maybe'\. Known: augmented, free, none"):
         RankSVM(bias="maybe")

@@ -1,0 +1,91 @@
+"""What Rank-SVM and Rank-HLapSVM share around the solution: checked settings, prepared rows, the model."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlrank.arrays import FloatArray, as_dense, take_rows
+from mlrank.errors import unknown_name
+from mlrank.kernels import KERNELS
+from mlrank.solvers._kernel_model import KernelModel
+from mlrank.solvers._rank_svm_descent import Solution
+from mlrank.solvers._rank_svm_gram import check_size, gram_rows
+from mlrank.solvers._rank_svm_pairs import Pairs
+from mlrank.solvers._rank_svm_rows import FlatRows, better_dense
+from mlrank.solvers._rank_svm_sparse import SparseRows
+from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_positive
+
+__all__ = ["BIAS", "Prepared", "check_settings", "fitted", "kernel_matrix", "prepare_plain"]
+
+# Value of the constant feature for each setting of `bias`; a free bias has none.
+BIAS = {"augmented": 1.0, "free": 0.0, "none": 0.0}
+CHOICES: dict[str, tuple[str, ...]] = {
+    "kernel": (*KERNELS, "precomputed"),
+    "bias": tuple(BIAS),
+    "algorithm": ("dcd", "frank_wolfe"),
+    "order": ("permuted", "cyclic"),
+    "stop": ("gap", "step"),
+    "C_scale": ("sum", "mean"),
+}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What every C shares: the pairs, the rows as they will be swept, and what the data made of the settings."""
+
+    pairs: Pairs
+    rows: FlatRows | SparseRows
+    notes: tuple[str, ...] = ()
+
+
+def check_settings(solver: Any) -> None:
+    """Raise ValueError for a setting out of range, or settings that do not go together."""
+    check_positive(solver, "C", "gamma", "degree", "eps", "tol", "max_iter")
+    for name, known in CHOICES.items():
+        if getattr(solver, name) not in known:
+            raise ValueError(unknown_name(name, getattr(solver, name), known))
+    if solver.order == "cyclic" and solver.bias == "free":
+        raise ValueError("order 'cyclic' is Algorithm 1 as printed, whose bias is penalised; found bias 'free'")
+    for name, value in (("order", "cyclic"), ("stop", "step")):
+        if solver.algorithm == "frank_wolfe" and getattr(solver, name) == value:
+            raise ValueError(f"{name} {value!r} is of algorithm 'dcd' alone, found algorithm 'frank_wolfe'")
+
+
+def kernel_matrix(train: TrainingSet, solver: Any) -> FloatArray:
+    """Return the kernel matrix of the training rows.
+
+    Raises
+    ------
+    ValueError
+        If it does not fit into memory, or a precomputed one is not symmetric.
+    """
+    check_size(train.n_samples, "a kernel matrix")
+    if solver.kernel != "precomputed":
+        return KERNELS[solver.kernel](train.X, train.X, solver.gamma, solver.degree, solver.coef0)
+    K: FloatArray = as_dense(train.X)
+    if K.shape[0] != K.shape[1] or not np.allclose(K, K.T, rtol=1e-9, atol=1e-12 * np.abs(K).max()):
+        raise ValueError(f"a precomputed kernel must be a symmetric matrix of the training rows, found {K.shape}")
+    return K
+
+
+def prepare_plain(train: TrainingSet, solver: Any) -> Prepared:
+    """List the label pairs and bring the rows into the form in which they are swept."""
+    bias, free, pairs = BIAS[solver.bias], solver.bias == "free", Pairs.of(train.Y)
+    if solver.kernel != "linear":
+        return Prepared(pairs, gram_rows(kernel_matrix(train, solver), bias, free))
+    if better_dense(train.X):
+        return Prepared(pairs, FlatRows.of(train.X, bias, free))
+    return Prepared(pairs, SparseRows.of(train.X, bias, free))
+
+
+def fitted(solution: Solution, prepared: Prepared, solver: Any, train: TrainingSet) -> LinearModel | KernelModel:
+    """Return the model, with the certificate measured against the solver's tolerance."""
+    converged = solution.gap <= solver.tol
+    info = FitInfo(solution.n_iter, solution.primal, solution.gap, converged, prepared.notes)
+    if solver.kernel == "linear":
+        return LinearModel(solution.coef, solution.intercept, info)
+    support = np.flatnonzero(np.abs(solution.coef).max(axis=0) > 0)
+    rows = support if solver.kernel == "precomputed" else take_rows(train.X, support)
+    dual = np.ascontiguousarray(solution.coef[:, support])
+    return KernelModel(rows, dual, solution.intercept, solver.kernel, solver.gamma, info, solver.degree, solver.coef0)

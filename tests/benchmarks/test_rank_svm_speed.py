@@ -1,0 +1,116 @@
+"""How long Rank-SVM takes beside the obvious alternatives, all at the same certified relative duality gap.
+
+One thread, one run. Set MLRANK_DATA for the real data sets, MLRANK_BENCH_CAP for the seconds after which a baseline is
+stopped: what it took is then a lower bound, printed with a `>`.
+"""
+
+import os
+import time
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from mlrank.solvers import SOLVERS, TrainingSet
+from mlrank.solvers.rank_svm import Pairs
+from tests.benchmarks.rank_baselines import Timed, algorithm_1
+from tests.benchmarks.rank_problems import MADE, made, real
+
+TOL = 1e-3
+CAP = float(os.environ.get("MLRANK_BENCH_CAP", "60"))
+# Least ratios to Algorithm 1 with permuted rows.
+WANTED = {"unit": 3.0, "standardised": 10.0, "min-max": 10.0}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    with threadpool_limits(1):
+        yield
+
+
+def timed(key, X, Y, repeats=1, **settings):
+    """Fit once on a few rows so that nothing is compiled in the measured time, then return the best of `repeats`."""
+    solver = SOLVERS[key](tol=TOL, **settings)
+    solver.fit(TrainingSet(X[:20], Y[:20]))
+    train, best = TrainingSet(X, Y), None
+    for _ in range(repeats):
+        started = time.perf_counter()
+        info = solver.fit(train).info
+        seconds = time.perf_counter() - started
+        if best is None or seconds < best.seconds:
+            best = Timed(seconds, info.n_iter, info.optimality, TOL)
+    return best
+
+
+def within_cap(key, X, Y, trial, **settings):
+    """As `timed`, with as many iterations as fit into CAP, judged by a first run of `trial` of them."""
+    first = timed(key, X, Y, max_iter=trial, **settings)
+    if first.done or first.seconds > CAP:
+        return first
+    return timed(key, X, Y, max_iter=int(trial * CAP / first.seconds), **settings)
+
+
+def show(name, result, ours):
+    sign = " " if result.done else ">"
+    print(
+        f"  {name:<34}{result.seconds:9.2f} s {result.n_iter:8d} iterations  gap {result.gap:.1e}"
+        f"  {sign} {result.seconds / ours.seconds:8.1f} x"
+    )
+
+
+def compare(title, X, Y, C):
+    pairs = Pairs.of(Y)
+    print(f"\n{title}: n={X.shape[0]} m={X.shape[1]} k={Y.shape[1]} pairs={pairs.size.sum()} C={C:g}")
+    ours = timed("rank_svm", X, Y, C=C, repeats=3)
+    assert ours.done
+    show("ours", ours, ours)
+    plain = algorithm_1(X, pairs, C, TOL, CAP)
+    show("Algorithm 1, rows permuted", plain, ours)
+    wolfe = within_cap("rank_svm", X, Y, 20, C=C, algorithm="frank_wolfe")
+    show("Frank-Wolfe, exact line search", wolfe, ours)
+    binary = within_cap("binary_svm", X, Y, 1000, C=C, loss="squared_hinge")
+    show("LinearSVC one-vs-rest", binary, ours)
+    return plain.seconds / ours.seconds, wolfe.seconds / ours.seconds
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_made_problems(kind):
+    X, Y = made(kind)
+    plain, _ = compare(f"{kind} rows", X, Y, MADE[kind])
+    assert plain >= WANTED[kind]
+
+
+@pytest.mark.parametrize("name", real())
+def test_real_problems(name):
+    _, load, C = real()[name]
+    X, Y = load()
+    compare(name, X, Y, C)
+
+
+@pytest.mark.parametrize("kind", ["unit", "standardised"])
+def test_hypergraph_penalty_costs_little(kind):
+    X, Y = made(kind)
+    C = MADE[kind]
+    plain = timed("rank_svm", X, Y, C=C, repeats=3)
+    penalised = timed("rank_hlapsvm", X, Y, C=C, lam=4.0, nu=2.0, repeats=3)
+    print(f"\n{kind} rows, C={C:g}: lam = 0")
+    show("lam = 0", plain, plain)
+    show("lam = 4, nu = 2", penalised, plain)
+
+
+SIZES = {"n": (1000, 2000, 4000, 8000), "k": (20, 40, 80, 160), "m": (125, 250, 500, 1000)}
+
+
+@pytest.mark.parametrize("kind", ["unit", "standardised"])
+@pytest.mark.parametrize("size", SIZES)
+def test_growth(size, kind):
+    print(f"\ngrowth with {size}, {kind} rows, C={MADE[kind]:g}, else n=2000 m=500 k=60")
+    seconds = []
+    for value in SIZES[size]:
+        X, Y = made(kind, **{size: value})
+        result = timed("rank_svm", X, Y, C=MADE[kind], repeats=2)
+        pairs = Pairs.of(Y).size.sum()
+        print(f"  {size}={value:<6}{result.seconds:8.3f} s {result.n_iter:5d} passes {pairs:9d} pairs")
+        seconds.append(result.seconds)
+    exponent = np.polyfit(np.log(SIZES[size]), np.log(seconds), 1)[0]
+    print(f"  time ~ {size}^{exponent:.2f}")

@@ -7,12 +7,12 @@ operation are listed in `slow` as (start, stop, place in the values), to be read
 `gaps` as (row, attribute), those of features only where `keep_gaps` is set. counts = [n_slow, n_gaps].
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from numba import njit
 
 from mlrank.datasets import _codes as codes
-from mlrank.datasets._codes import BINARY, CLASSES, NOMINAL, NUMERIC
+from mlrank.datasets._codes import BINARY, CLASSES, INNER, NOMINAL, NUMERIC
 from mlrank.datasets._scan import (
     AT_SIGN,
     BLANK,
@@ -39,23 +39,7 @@ from mlrank.datasets._scan import (
 
 NO_CLOSING = 256
 
-
-class Plan(NamedTuple):
-    """What to do with the cells of each attribute."""
-
-    kind: Any
-    to_y: Any
-    target: Any
-    first: Any
-    pool: Any
-    bounds: Any
-    column: Any
-    omitted: Any
-    keep_gaps: bool
-    empty_is_gap: bool
-
-
-__all__ = ["Plan", "dense_rows", "sparse_rows"]
+__all__ = ["dense_rows", "sparse_rows"]
 
 
 @njit(cache=True)
@@ -204,7 +188,7 @@ def sparse_rows(
     return codes.DONE, at, 0
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _next_cell(text: Any, at: int) -> tuple[int, int]:
     """Pass one separator: a comma with blanks around it, or tabs alone; return (code, start of the next cell)."""
     if text[at] == COMMA and text[at + 1] > BLANK:
@@ -224,7 +208,7 @@ def _next_cell(text: Any, at: int) -> tuple[int, int]:
     return (codes.DONE, at) if tabs else (codes.AFTER_CELL, at)
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _index(text: Any, at: int, seen: Any, row: int) -> tuple[int, int, int, int]:
     """Read an attribute's number; return (code, position, attribute, start of its value)."""
     j, stop = integer(text, at)
@@ -240,7 +224,7 @@ def _index(text: Any, at: int, seen: Any, row: int) -> tuple[int, int, int, int]
     return codes.DONE, at, j, skip_blanks(text, stop)
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _next_pair(text: Any, at: int) -> tuple[int, int]:
     """Pass the comma behind a pair, or stop at the closing brace; return (code, position)."""
     at = skip_blanks(text, at)
@@ -252,7 +236,7 @@ def _next_pair(text: Any, at: int) -> tuple[int, int]:
     return (codes.UNCLOSED_ROW if text[at] == NEWLINE else codes.AFTER_CELL), at
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _numeric_cell(text: Any, at: int, closing: int, binary: bool, empty: bool) -> tuple[int, int, float, int]:
     """Read a number, or a 0 or 1 that may be quoted; return (code, stop, value, how exact).
 
@@ -274,12 +258,12 @@ def _numeric_cell(text: Any, at: int, closing: int, binary: bool, empty: bool) -
     return (codes.NOT_BINARY if binary else codes.NOT_A_NUMBER), at, 0.0, EXACT
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _is_missing(text: Any, at: int, closing: int) -> bool:
-    return text[at] == QUESTION and (text[at + 1] == BLANK or ends_cell(text[at + 1], closing))
+    return text[at] == QUESTION and (text[at + 1] == BLANK or ends_cell(text[at + 1], closing))  # type: ignore[no-any-return]
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _word_cell(text: Any, at: int, closing: int, j: int, plan: Any, marks: Any, word: Any) -> tuple[int, int, int]:
     """Read a nominal value, or classes into the row `marks` of Y; return (code, stop, position of the value)."""
     if _is_missing(text, at, closing):

@@ -5,6 +5,7 @@ from typing import Any
 from numba import njit
 
 from mlrank.datasets import _codes as codes
+from mlrank.datasets._codes import INNER
 from mlrank.datasets._scan import (
     BLANK,
     COLON,
@@ -76,7 +77,7 @@ def label_rows(
     return codes.DONE, at, n_slow
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _pair(text: Any, at: int) -> tuple[int, int, int, int, float, int]:
     """Read "i:v"; return (code, start of the value or place of the error, stop, index, value, how exact)."""
     index, stop = integer(text, at)
@@ -90,12 +91,12 @@ def _pair(text: Any, at: int) -> tuple[int, int, int, int, float, int]:
     return codes.DONE, stop + 1, end, index, value, how
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _ends_pair(byte: int) -> bool:
     return byte in (BLANK, TAB, RETURN, NEWLINE, HASH)
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _labels(text: Any, at: int, ids: Any, label: int) -> tuple[int, int, int]:
     """Read "l,l,l"; return (code, position, next label)."""
     first = label

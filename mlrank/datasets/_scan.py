@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from mlrank.datasets._codes import INNER
 from mlrank.datasets._eight import CAN_LOAD, POWERS_OF_TEN, digits_at
 
 TAB, NEWLINE, RETURN, BLANK = 9, 10, 13, 32
@@ -26,7 +27,7 @@ MOST_DIGITS = 18
 LARGEST_INDEX = 2**31 - 2
 
 
-@njit(cache=True)
+@njit(**INNER)
 def skip_blanks(text: Any, at: int) -> int:
     """Return the first position from `at` on that is no blank, tab or carriage return."""
     while text[at] == BLANK or text[at] == TAB or text[at] == RETURN:
@@ -34,7 +35,7 @@ def skip_blanks(text: Any, at: int) -> int:
     return at
 
 
-@njit(cache=True)
+@njit(**INNER)
 def line_end(text: Any, at: int) -> int:
     """Return the position of the next newline."""
     while text[at] != NEWLINE:
@@ -42,13 +43,13 @@ def line_end(text: Any, at: int) -> int:
     return at
 
 
-@njit(cache=True)
+@njit(**INNER)
 def is_digit(byte: int) -> bool:
     """Return whether a byte is 0..9."""
     return ZERO <= byte <= NINE
 
 
-@njit(cache=True)
+@njit(**INNER)
 def integer(text: Any, at: int) -> tuple[int, int]:
     """Read a plain whole number; return (value, stop), value -1 where there is none and capped above LARGEST_INDEX."""
     if not is_digit(text[at]):
@@ -96,10 +97,10 @@ def number(text: Any, at: int) -> tuple[float, int, int]:
         if power < 0:
             return 0.0, at, NO_NUMBER
         scale += -power if down else power
-    return _scaled(mantissa, scale, negative, dropped, at)
+    return _scaled(mantissa, scale, negative, dropped, at)  # type: ignore[no-any-return]
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _significant(text: Any, at: int, digits: int) -> int:
     """Return how many of the digits are left without leading zeros."""
     while digits > 0 and (text[at] == ZERO or text[at] == DOT):
@@ -108,7 +109,7 @@ def _significant(text: Any, at: int, digits: int) -> int:
     return digits
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _scaled(mantissa: int, scale: int, negative: bool, dropped: bool, at: int) -> tuple[float, int, int]:
     sign = -1.0 if negative else 1.0
     if dropped or mantissa > EXACT_INTEGER or ((scale < -22 or scale > 22) and mantissa != 0):
@@ -120,7 +121,7 @@ def _scaled(mantissa: int, scale: int, negative: bool, dropped: bool, at: int) -
     return sign * (mantissa * POWERS[scale]), at, EXACT
 
 
-@njit(cache=True)
+@njit(**INNER)
 def unescaped(byte: int) -> int:
     """Return what a backslash followed by `byte` stands for."""
     if byte == LOWER_N:
@@ -132,7 +133,7 @@ def unescaped(byte: int) -> int:
     return byte
 
 
-@njit(cache=True)
+@njit(**INNER)
 def word_at(text: Any, at: int, closing: int, word: Any) -> tuple[int, int]:
     """Copy a cell, unquoted, to `word`; return (length, stop), length -1 where a quote is never closed.
 
@@ -163,13 +164,13 @@ def word_at(text: Any, at: int, closing: int, word: Any) -> tuple[int, int]:
     return trimmed, at
 
 
-@njit(cache=True)
+@njit(**INNER)
 def ends_cell(byte: int, closing: int) -> bool:
     """Return whether an unquoted cell ends before this byte."""
     return byte in (COMMA, TAB, NEWLINE, RETURN, closing)
 
 
-@njit(cache=True)
+@njit(**INNER)
 def find_word(word: Any, start: int, stop: int, pool: Any, bounds: Any, low: int, high: int) -> int:
     """Find ``word[start:stop]`` among the sorted words low..high - 1 of `pool`; return its position or -1."""
     while low < high:
@@ -184,7 +185,7 @@ def find_word(word: Any, start: int, stop: int, pool: Any, bounds: Any, low: int
     return -1
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _compare(word: Any, start: int, stop: int, pool: Any, first: int, last: int) -> int:
     for step in range(min(stop - start, last - first)):
         left, right = word[start + step], pool[first + step]

@@ -15,6 +15,7 @@ from mlrank.arrays import BoolArray
 from mlrank.datasets.arff_header import Header, read_header
 from mlrank.datasets.arff_layout import Layout, clus_layout, columns_layout, make_plan, mulan_layout
 from mlrank.datasets.arff_rows import rows_for
+from mlrank.datasets.growth import Growth
 from mlrank.datasets.labels import read_label_xml
 from mlrank.datasets.parsed import Parsed, Source
 from mlrank.errors import UserError
@@ -96,7 +97,7 @@ def _notes(header: Header) -> list[str]:
 def _read(source: Source, layout_of: Callable[[Header], Layout]) -> Parsed:
     header, blocks = read_header(source.parts[0])
     layout = layout_of(header)
-    rows, blocks = rows_for(layout, blocks)
+    rows, blocks = rows_for(layout, blocks, Growth(source.parts))
     keep = source.impute is not None
     sizes = [rows.read(blocks, make_plan(header, layout, keep), header)]
     for path in source.parts[1:]:

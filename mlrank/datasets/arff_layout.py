@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,21 @@ from mlrank.datasets.labels import LabelTree
 from mlrank.errors import UserError, unknown_name
 
 __all__ = ["Layout", "clus_layout", "columns_layout", "make_plan", "mulan_layout"]
+
+
+class Plan(NamedTuple):
+    """What the compiled loops are to do with the cells of each attribute; see `_arff_kernels`."""
+
+    kind: Any
+    to_y: Any
+    target: Any
+    first: Any
+    pool: Any
+    bounds: Any
+    column: Any
+    omitted: Any
+    keep_gaps: bool
+    empty_is_gap: bool
 
 
 @dataclass(frozen=True)
@@ -109,7 +124,7 @@ def clus_layout(header: Header) -> Layout:
     return _with_features(header, names, parents, {found[0].name})
 
 
-def make_plan(header: Header, layout: Layout, keep_gaps: bool = False, empty_is_gap: bool = False) -> Any:
+def make_plan(header: Header, layout: Layout, keep_gaps: bool = False, empty_is_gap: bool = False) -> Plan:
     """Say for the compiled loops what to do with each attribute of this part.
 
     The attributes may stand in another order than in the training part, and so may the values of each. `keep_gaps`:
@@ -120,8 +135,6 @@ def make_plan(header: Header, layout: Layout, keep_gaps: bool = False, empty_is_
     UserError
         If the part has other attributes or values than the training part.
     """
-    from mlrank.datasets._arff_kernels import Plan
-
     roles = _roles(header, layout)
     words = [_words(attribute, kind, layout) for attribute, kind in roles]
     pool = [value for attribute in words for value, _ in attribute]

@@ -13,6 +13,7 @@ from mlrank.datasets.arff_header import Header
 from mlrank.datasets.arff_layout import Layout
 from mlrank.datasets.files import Block, shown
 from mlrank.datasets.gaps import Gaps
+from mlrank.datasets.growth import Growth, resized
 from mlrank.datasets.numbers import cell_at, reread_numbers
 from mlrank.errors import UserError, unknown_name
 
@@ -36,7 +37,7 @@ class Rows(Protocol):
         ...
 
 
-def rows_for(layout: Layout, blocks: Iterator[Block]) -> tuple[Rows, Iterator[Block]]:
+def rows_for(layout: Layout, blocks: Iterator[Block], growth: Growth) -> tuple[Rows, Iterator[Block]]:
     """Look at the first data row; return a store for sparse or dense rows, and the blocks again.
 
     Raises
@@ -49,14 +50,15 @@ def rows_for(layout: Layout, blocks: Iterator[Block]) -> tuple[Rows, Iterator[Bl
         passed.append(block)
         if first := _first_byte(block.text):
             store = SparseRows if first == b"{" else DenseRows
-            return store(len(layout.feature_names), len(layout.label_names)), chain(passed, blocks)
+            return store(len(layout.feature_names), len(layout.label_names), growth), chain(passed, blocks)
     raise UserError("no rows after the header", layout.header.path)
 
 
 class DenseRows:
     """Rows of comma-separated cells."""
 
-    def __init__(self, n_features: int, n_labels: int) -> None:
+    def __init__(self, n_features: int, n_labels: int, growth: Growth) -> None:
+        self.growth = growth
         self.X = np.zeros((0, n_features))
         self.Y = np.zeros((0, n_labels), np.bool_)
         self.n = 0
@@ -69,7 +71,10 @@ class DenseRows:
         start, n_attributes = self.n, len(header.attributes)
         for block in blocks:
             # A row has one byte or more for each cell and one behind it: blank lines claim no memory.
-            self._resize(self.n + min(block.n_lines, len(block.text) // (2 * n_attributes)) + 1)
+            size = len(block.text)
+            self.growth.passed(size)
+            added = min(block.n_lines, size // (2 * n_attributes)) + 1
+            self._resize(self.growth.room(len(self.X), self.n, added, size))
             text, scratch = _scratch(block)
             code, at, j, self.n = dense_rows(text, self.X, self.Y, self.n, plan, *scratch)
             if code != codes.DONE:
@@ -83,10 +88,8 @@ class DenseRows:
         return self.X, self.Y
 
     def _resize(self, rows: int) -> None:
-        # Grows by remapping pages where the system can: no second copy of the array at any moment.
         try:
-            self.X.resize((rows, self.X.shape[1]), refcheck=False)
-            self.Y.resize((rows, self.Y.shape[1]), refcheck=False)
+            self.X, self.Y = resized(self.X, rows), resized(self.Y, rows)
         except MemoryError as error:
             size = f"{rows} rows or more of {self.X.shape[1]} columns"
             raise UserError(f"not enough memory for {size}; nominal features have one for each value") from error
@@ -95,7 +98,8 @@ class DenseRows:
 class SparseRows:
     """Rows of index-value pairs in braces."""
 
-    def __init__(self, n_features: int, n_labels: int) -> None:
+    def __init__(self, n_features: int, n_labels: int, growth: Growth) -> None:
+        self.growth = growth
         self.n_features = n_features
         self.data = np.zeros(0)
         self.indices = np.zeros(0, np.int32)
@@ -110,9 +114,12 @@ class SparseRows:
 
         start, seen = int(self.state[0]), np.zeros(len(header.attributes), np.int64)
         for block in blocks:
+            size, (row, entry) = len(block.text), self.state.tolist()
+            self.growth.passed(size)
             rows = min(block.n_lines, block.text.count(b"{"))
             entries = rows * (1 + plan.omitted.shape[0]) + block.text.count(b",")
-            self._resize(int(self.state[0]) + rows, int(self.state[1]) + entries)
+            n_rows = self.growth.room(len(self.Y), row, rows, size)
+            self._resize(n_rows, self.growth.room(len(self.data), entry, entries, size))
             text, scratch = _scratch(block)
             store = (self.data, self.indices, self.indptr)
             code, at, j = sparse_rows(text, store, self.Y, self.state, plan, seen, *scratch)
@@ -131,9 +138,8 @@ class SparseRows:
         return X, self.Y
 
     def _resize(self, rows: int, entries: int) -> None:
-        for array, size in ((self.data, entries), (self.indices, entries), (self.indptr, rows + 1)):
-            array.resize(size, refcheck=False)
-        self.Y.resize((rows, self.Y.shape[1]), refcheck=False)
+        self.data, self.indices = resized(self.data, entries), resized(self.indices, entries)
+        self.indptr, self.Y = resized(self.indptr, rows + 1), resized(self.Y, rows)
 
 
 def _scratch(block: Block) -> tuple[Any, tuple[Any, ...]]:

@@ -90,10 +90,12 @@ def _only(source: Source) -> Path:
 
 def _load_npz(path: Path) -> dict[str, Any]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open(path, "rb") as file:
+            archive = np.load(file, allow_pickle=False)
             if isinstance(archive, np.ndarray):
                 raise UserError("holds a single array, not an archive of named ones", path)
-            return dict(archive)
+            with archive:
+                return dict(archive)
     except FileNotFoundError as error:
         raise UserError("no such file", path) from error
     except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, OSError, ValueError, KeyError, MemoryError) as error:

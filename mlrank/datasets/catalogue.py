@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from mlrank.datasets.cache import cache_folder
 from mlrank.errors import UserError, unknown_name
 from mlrank.resources import shipped
 
@@ -192,15 +193,10 @@ def _by_name(entries: Mapping[str, Entry]) -> dict[str, Entry]:
 
 
 def _places(entry: Entry) -> list[tuple[str, Path, Mapping[Role, PinnedFile]]]:
-    places = [("cache", _cache(), entry.files), ("embedded", shipped("datasets"), entry.embedded)]
+    places = [("cache", cache_folder(), entry.files), ("embedded", shipped("datasets"), entry.embedded)]
     if chosen := os.environ.get("MLRANK_DATA"):
         folder = Path(chosen).expanduser()
         if not folder.is_dir():
             raise UserError("MLRANK_DATA names no folder", chosen)
         places.insert(0, ("MLRANK_DATA", folder, entry.files))
     return places
-
-
-def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "mlrank"

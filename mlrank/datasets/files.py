@@ -13,7 +13,7 @@ from typing import IO, NoReturn, cast
 
 from mlrank.errors import UserError
 
-__all__ = ["Block", "file_stem", "read_blocks", "read_whole", "shown"]
+__all__ = ["Block", "file_stem", "is_packed", "read_blocks", "read_whole", "shown"]
 
 # A quarter of a megabyte amortises the overhead of a call; more would only raise the peak memory.
 BLOCK_SIZE = 1 << 18
@@ -68,6 +68,11 @@ def read_whole(path: Path) -> bytes:
     return b"".join(_pieces(path))
 
 
+def is_packed(path: Path) -> bool:
+    """Return whether a file is compressed."""
+    return _packing(path) is not None
+
+
 def file_stem(path: Path) -> tuple[str, str]:
     """Return the file's name without its endings, and the ending that names the format.
 
@@ -94,6 +99,7 @@ def shown(text: bytes | str, limit: int = 40) -> str:
 
 
 _PACKED = (".gz", ".bz2", ".xz")
+_MARKS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError)
 
 
@@ -109,16 +115,19 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 
 def _open(path: Path) -> IO[bytes]:
+    packing = _packing(path)
+    if packing == "gzip":
+        return cast(IO[bytes], gzip.open(path))
+    if packing == "bzip2":
+        return bz2.open(path)
+    return lzma.open(path) if packing == "xz" else open(path, "rb")
+
+
+def _packing(path: Path) -> str | None:
     # The first bytes decide, not the name: a browser may have unpacked the file and kept its ending.
     with open(path, "rb") as file:
         magic = file.read(6)
-    if magic.startswith(b"\x1f\x8b"):
-        return cast(IO[bytes], gzip.open(path))
-    if magic.startswith(b"BZh"):
-        return bz2.open(path)
-    if magic == b"\xfd7zXZ\x00":
-        return lzma.open(path)
-    return open(path, "rb")
+    return next((name for mark, name in _MARKS.items() if magic.startswith(mark)), None)
 
 
 def _refuse(path: Path, error: Exception) -> NoReturn:

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from mlrank.arrays import BoolArray
 from mlrank.datasets import _codes as codes
 from mlrank.datasets.files import Block, read_blocks, shown
+from mlrank.datasets.growth import Growth, resized
 from mlrank.datasets.labels import LabelTree, read_labels, read_names
 from mlrank.datasets.numbering import MOST_COLUMNS, Numbering
 from mlrank.datasets.numbers import cell_at, reread_numbers
@@ -42,7 +43,7 @@ def read_libsvm(source: Source) -> Parsed:
         At the first thing that cannot be understood, with file, line and column; if a later part is wider than the
         training part; if the labels' base cannot be told.
     """
-    rows = _Rows()
+    rows = _Rows(Growth(source.parts))
     for path in source.parts:
         rows.read(path, read_blocks(path))
     return rows.finish(source, *_names(source))
@@ -57,7 +58,7 @@ def read_xmc(source: Source) -> Parsed:
         At the first thing that cannot be understood, with file, line and column; if a file holds other numbers of
         rows, features or labels than its first line, the training part's first line or the names say.
     """
-    rows, sizes = _Rows(), []
+    rows, sizes = _Rows(Growth(source.parts)), []
     for path in source.parts:
         (n_rows, *size), blocks = _header(path)
         sizes.append(size)
@@ -102,7 +103,8 @@ def _header(path: Path) -> tuple[list[int], Iterator[Block]]:
 class _Rows:
     """Rows read so far, with numbers as written."""
 
-    def __init__(self) -> None:
+    def __init__(self, growth: Growth) -> None:
+        self.growth = growth
         self.data, self.indices, self.indptr = np.zeros(0), np.zeros(0, np.int32), np.zeros(1, np.int32)
         self.ids, self.id_indptr = np.zeros(0, np.int32), np.zeros(1, np.int64)
         self.state = np.zeros(6, np.int64)
@@ -121,8 +123,8 @@ class _Rows:
     def _read_block(self, block: Block) -> None:
         from mlrank.datasets._libsvm_kernels import label_rows
 
-        rows, pairs = block.n_lines, block.text.count(b":")
-        self._resize(rows, pairs, rows + block.text.count(b","))
+        pairs = block.text.count(b":")
+        self._make_room(len(block.text), block.n_lines, pairs, block.n_lines + block.text.count(b","))
         slow = np.empty((pairs, 3), np.int64)
         text = np.frombuffer(block.text, np.uint8)
         store = (self.data, self.indices, self.indptr, self.ids, self.id_indptr)
@@ -134,16 +136,17 @@ class _Rows:
             raise _error(code, block, at)
         reread_numbers(block, slow[:n_slow], self.data)
 
-    def _resize(self, rows: int, pairs: int, ids: int) -> None:
+    def _make_room(self, n_bytes: int, rows: int, pairs: int, ids: int) -> None:
         row, entry, label = self.state[:3].tolist()
-        for array, size in (
-            (self.data, entry + pairs),
-            (self.indices, entry + pairs),
-            (self.indptr, row + rows + 1),
-            (self.ids, label + ids),
-            (self.id_indptr, row + rows + 1),
-        ):
-            array.resize(size, refcheck=False)
+        self.growth.passed(n_bytes)
+        n_rows = self.growth.room(len(self.indptr) - 1, row, rows, n_bytes)
+        n_entries = self.growth.room(len(self.data), entry, pairs, n_bytes)
+        self._resize(n_rows, n_entries, self.growth.room(len(self.ids), label, ids, n_bytes))
+
+    def _resize(self, n_rows: int, n_entries: int, n_ids: int) -> None:
+        self.data, self.indices = resized(self.data, n_entries), resized(self.indices, n_entries)
+        self.indptr, self.id_indptr = resized(self.indptr, n_rows + 1), resized(self.id_indptr, n_rows + 1)
+        self.ids = resized(self.ids, n_ids)
 
     def finish(
         self,
@@ -153,7 +156,7 @@ class _Rows:
         declared: tuple[int, int] | tuple[None, None] = (None, None),
     ) -> Parsed:
         """Decide bases and widths by the training part, or by what the files' first lines say; return the arrays."""
-        self._resize(0, 0, 0)
+        self._resize(*self.state[:3].tolist())
         features = Numbering("feature", self.indices, self.indptr, source.parts, tuple(self.ends), declared[0])
         labels = Numbering("label", self.ids, self.id_indptr, source.parts, tuple(self.ends), declared[1])
         base, label_base = 0, 0

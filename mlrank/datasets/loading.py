@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from mlrank.datasets.cache import read_cached
 from mlrank.datasets.catalogue import Entry, check_sizes, find_entry, is_known, locate, missing_message
 from mlrank.datasets.files import file_stem
 from mlrank.datasets.parsed import Parsed, Source
-from mlrank.datasets.readers import format_of, read
+from mlrank.datasets.readers import format_of
 from mlrank.datasets.record import Dataset
 from mlrank.datasets.standin import generate
 from mlrank.errors import UserError
@@ -86,7 +87,7 @@ def load_dataset(
     source = Source(parts, named, zero_based, named_features, columns, variables, impute)
     for path in (*parts, source.labels, source.features):
         _check_file(path)
-    parsed = read(format or format_of(parts[0], source), source)
+    parsed = read_cached(format or format_of(parts[0], source), source)
     said = "file " if len(parts) == 1 else "files "
     return _dataset(parsed, name or file_stem(parts[0])[0], said + " and ".join(part.name for part in parts))
 
@@ -109,7 +110,7 @@ def _from_catalogue(entry: Entry, name: str | None) -> Dataset:
     check_sizes(location)
     files = location.files
     parts = tuple(files[role] for role in ("train", "test") if role in files)
-    parsed = read(entry.format or "", Source(parts, files.get("labels"), entry.zero_based))
+    parsed = read_cached(entry.format or "", Source(parts, files.get("labels"), entry.zero_based))
     where = {"embedded": "embedded copy", "cache": "from the cache"}.get(location.where, f"from {location.where}")
     caveat = f", {entry.caveat}" if entry.caveat else ""
     return _dataset(parsed, name or entry.name, f"{entry.title}, {where}{caveat}")

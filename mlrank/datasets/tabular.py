@@ -17,6 +17,7 @@ from mlrank.datasets.arff_layout import Layout, columns_layout, make_plan
 from mlrank.datasets.arff_rows import DenseRows
 from mlrank.datasets.files import Block, read_blocks, shown
 from mlrank.datasets.gaps import Gaps
+from mlrank.datasets.growth import Growth
 from mlrank.datasets.labels import read_labels
 from mlrank.datasets.parsed import Parsed, Source
 from mlrank.errors import UserError
@@ -34,7 +35,7 @@ def read_csv(source: Source) -> Parsed:
     """
     header, blocks = _csv_header(source.parts[0])
     layout = columns_layout(header, _label_columns(source))
-    rows = DenseRows(len(layout.feature_names), len(layout.label_names))
+    rows = DenseRows(len(layout.feature_names), len(layout.label_names), Growth(source.parts))
     sizes = []
     for place, path in enumerate(source.parts):
         if place:

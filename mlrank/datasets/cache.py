@@ -1,0 +1,116 @@
+"""Parsed copies of large files in the user's cache, found by the content of the files they were read from."""
+
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from mlrank.datasets.parsed import Parsed, Source
+from mlrank.datasets.readers import read
+
+__all__ = ["cache_folder", "read_cached"]
+
+# Smaller files are parsed as fast as their copy would be found.
+LEAST_BYTES = 1 << 19
+# The oldest copies are removed beyond this size of all.
+MOST_BYTES = 1 << 31
+_DAMAGED = (zipfile.BadZipFile, OSError, ValueError, KeyError, EOFError)
+
+
+def cache_folder() -> Path:
+    """Return the folder of what mlrank keeps for the user and could make or get again."""
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "mlrank"
+
+
+def read_cached(key: str, source: Source) -> Parsed:
+    """Read the files of a data set in the format `key`, or a copy of what was read before from the same bytes.
+
+    A copy that cannot be read is made again, and where none can be written there is none.
+
+    Raises
+    ------
+    UserError
+        As the format's reader does.
+    """
+    files = [path for path in (*source.parts, source.labels, source.features) if path is not None]
+    if not all(path.is_file() for path in files) or sum(path.stat().st_size for path in files) < LEAST_BYTES:
+        return read(key, source)
+    copy = cache_folder() / "parsed" / f"{_digest(key, source, files)}.npz"
+    if copy.is_file():
+        with suppress(*_DAMAGED):
+            return _load(copy)
+    parsed = read(key, source)
+    with suppress(OSError):
+        _store(copy, parsed)
+    return parsed
+
+
+def _digest(key: str, source: Source, files: list[Path]) -> str:
+    """Return a hash over the bytes of the files, what is said about them, and the code that reads them."""
+    digest = hashlib.blake2b(digest_size=16)
+    # Not where the files are, but what they are called: messages and notes name them.
+    said = replace(source, parts=(), labels=None, features=None)
+    digest.update(repr((key, said, [path.name for path in files], len(source.parts), source.labels is None)).encode())
+    for path in (*sorted(Path(__file__).parent.glob("*.py")), *files):
+        with open(path, "rb") as file:
+            digest.update(hashlib.file_digest(file, "blake2b").digest())
+    return digest.hexdigest()
+
+
+def _store(copy: Path, parsed: Parsed) -> None:
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=copy.parent, suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, **_arrays(parsed))
+        os.replace(name, copy)
+    except BaseException:
+        os.unlink(name)
+        raise
+    _prune(copy)
+
+
+def _arrays(parsed: Parsed) -> dict[str, Any]:
+    words = [parsed.label_names, parsed.feature_names, parsed.sizes, parsed.notes, parsed.X.shape]
+    arrays: dict[str, Any] = {"words": np.frombuffer(json.dumps(words).encode(), np.uint8)}
+    if issparse(parsed.X):
+        arrays |= {"data": parsed.X.data, "indices": parsed.X.indices, "indptr": parsed.X.indptr}
+    else:
+        arrays["X"] = parsed.X
+    arrays["Y"] = np.packbits(parsed.Y, axis=1)
+    if parsed.known is not None:
+        arrays["known"] = np.packbits(parsed.known, axis=1)
+    if parsed.official is not None:
+        arrays |= {"train": parsed.official[0], "test": parsed.official[1]}
+    return arrays
+
+
+def _load(copy: Path) -> Parsed:
+    with open(copy, "rb") as file, np.load(file, allow_pickle=False) as archive:
+        found = dict(archive)
+    labels, features, sizes, notes, shape = json.loads(found["words"].tobytes())
+    X = found.get("X")
+    if X is None:
+        X = csr_array((found["data"], found["indices"], found["indptr"]), shape=tuple(shape))
+    Y = np.unpackbits(found["Y"], axis=1, count=len(labels)).view(np.bool_)
+    known = np.unpackbits(found["known"], axis=1, count=len(labels)).view(np.bool_) if "known" in found else None
+    official = (found["train"], found["test"]) if "train" in found else None
+    return Parsed(X, Y, tuple(labels), tuple(features), tuple(sizes), tuple(notes), known, official)
+
+
+def _prune(newest: Path) -> None:
+    copies = sorted(newest.parent.glob("*.npz"), key=lambda path: path.stat().st_mtime, reverse=True)
+    total = 0
+    for path in copies:
+        total += path.stat().st_size
+        if total > MOST_BYTES and path != newest:
+            path.unlink()

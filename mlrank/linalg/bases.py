@@ -33,6 +33,8 @@ def orthonormal_columns(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     tall matrix and as accurate where the columns are fairly independent; reflections otherwise.
     """
     Q, R = A, np.eye(A.shape[1])
+    if A.shape[1] == 0:
+        return Q, R
     for _ in range(2):
         try:
             factor = np.linalg.cholesky(Q.T @ Q).T

@@ -13,6 +13,10 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, pinvh
 from mlrank.arrays import FloatArray
 from mlrank.linalg.bases import orthonormal_columns
 
+# Of the size of A: what is this small after a subtraction is cleaned once more, and what is this small is rounding.
+CLEAN = 1e-4
+NOISE = 1e-13
+
 __all__ = ["BlockLanczos", "GramOperator", "LanczosSolution", "SymmetricOperator", "block_cg"]
 
 
@@ -61,11 +65,14 @@ class SymmetricOperator(NamedTuple):
 
 
 class LanczosSolution(NamedTuple):
-    """The solution after `n_blocks` steps: X = basis @ weights; its residual is V @ tail with V'V = I.
+    """The solution after `n_blocks` steps.
 
-    weights : (n_blocks * k, k)
-    tail : (k, k)
-    residual : relative residual, in the norm that was asked for
+    Parameters
+    ----------
+    weights : (n_columns, k) ndarray, X = first columns of the basis @ weights
+    tail : (p, k) ndarray, the residual is the next block @ tail
+    n_blocks : int
+    residual : float, relative, in the norm that was asked for
     """
 
     weights: FloatArray
@@ -83,13 +90,14 @@ class BlockLanczos:
 
     The space does not depend on the shift, so products with A are made once for all shifts, and the basis grows when a
     shift needs more of it. What a shift gets depends on the shift alone, not on those solved before: the first blocks
-    that reach its tolerance. The block tridiagonal systems are solved by elimination, O(k^3) for each block.
+    that reach its tolerance. The block tridiagonal systems are solved by elimination, O(k^3) for each block. Blocks get
+    narrower where directions run out.
 
     Parameters
     ----------
     operator : Operator
-    start : (size, k) ndarray with orthonormal columns
-    scale : (k, k) ndarray, B = start @ scale
+    start : (size, p) ndarray with orthonormal columns
+    scale : (p, k) ndarray, B = start @ scale
     energy : bool
         Whether residuals R are measured by sqrt(trace(R'AR)) instead of the Frobenius norm.
     """
@@ -98,19 +106,20 @@ class BlockLanczos:
     start: FloatArray
     scale: FloatArray
     energy: bool = False
-    blocks: FloatArray = field(init=False)
-    half: list[Any] = field(init=False, default_factory=list)
+    basis: FloatArray = field(init=False)
+    ends: list[int] = field(init=False, default_factory=list)
+    half: list[FloatArray] = field(init=False, default_factory=list)
     diagonal: list[FloatArray] = field(init=False, default_factory=list)
     below: list[FloatArray] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        self.width = self.start.shape[1]
-        self.blocks = np.empty((self.start.shape[0], 8 * self.width), order="F")
-        self.blocks[:, : self.width] = self.start
+        size, width = self.start.shape
+        self.basis = np.empty((size, 8 * width), order="F")
+        self._store(self.start)
 
     def block(self, j: int) -> FloatArray:
         """Return block `j` of the basis, which must be there."""
-        return self.blocks[:, j * self.width : (j + 1) * self.width]
+        return self.basis[:, self.ends[j - 1] if j else 0 : self.ends[j]]
 
     def solve(self, shift: float, tol: float, most: int) -> LanczosSolution | None:
         """Return the solution for one shift to the relative residual `tol`; None if `most` blocks do not reach it."""
@@ -118,7 +127,7 @@ class BlockLanczos:
         right = [self.scale]
         goal = self._norm(self.scale, 0)
         for j in range(most):
-            pivot = self._diagonal(j) + shift * np.eye(self.width)
+            pivot = self._diagonal(j) + shift * np.eye(len(self._diagonal(j)))
             if j:
                 pivot -= self.below[j - 1] @ _solve(eliminated[-1], self.below[j - 1].T)
                 right.append(-self.below[j - 1] @ _solve(eliminated[-1], right[-1]))
@@ -132,7 +141,7 @@ class BlockLanczos:
 
     def combine(self, weights: FloatArray) -> FloatArray:
         """Return basis @ weights, shape (size, k)."""
-        return self.blocks[:, : weights.shape[0]] @ weights
+        return self.basis[:, : weights.shape[0]] @ weights
 
     def energy_of(self, tail: FloatArray, n_blocks: int) -> FloatArray:
         """Return R'AR, or R'R, of the residual of a solution, as its norm was asked for, shape (k, k)."""
@@ -167,19 +176,35 @@ class BlockLanczos:
             rest -= self.block(i) @ diagonal
             if i:
                 rest -= self.block(i - 1) @ self.below[i - 1].T
-            before = self.blocks[:, : (i + 1) * self.width]
+            before = self.basis[:, : self.ends[i]]
             rest -= before @ (before.T @ rest)
-            Q, R = orthonormal_columns(rest)
-            self._store(i + 1, Q)
+            Q, R = self._new_directions(rest, before)
+            self._store(Q)
             self.below.append(R)
         return self.below[j]
 
-    def _store(self, j: int, Q: FloatArray) -> None:
-        if (j + 1) * self.width > self.blocks.shape[1]:
-            grown = np.empty((self.blocks.shape[0], 2 * self.blocks.shape[1]), order="F")
-            grown[:, : self.blocks.shape[1]] = self.blocks
-            self.blocks = grown
-        self.block(j)[:] = Q
+    def _new_directions(self, rest: FloatArray, before: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return (Q, R) with rest = QR and Q orthonormal, also against `before`; directions that are noise go."""
+        Q, R = orthonormal_columns(rest)
+        size = max(float(np.linalg.norm(product)) for product in self.diagonal)
+        if np.abs(np.diag(R)).min(initial=size) > CLEAN * size:
+            return Q, R
+        left, values, right = np.linalg.svd(R)
+        keep = values > NOISE * size
+        # What is left of large vectors after a subtraction is not orthogonal enough: once more.
+        Q = Q @ left[:, keep]
+        Q -= before @ (before.T @ Q)
+        Q, turn = orthonormal_columns(Q)
+        return Q, turn @ (values[keep, None] * right[keep])
+
+    def _store(self, Q: FloatArray) -> None:
+        begin = self.ends[-1] if self.ends else 0
+        self.ends.append(begin + Q.shape[1])
+        if self.ends[-1] > self.basis.shape[1]:
+            grown = np.empty((self.basis.shape[0], 2 * self.basis.shape[1]), order="F")
+            grown[:, :begin] = self.basis[:, :begin]
+            self.basis = grown
+        self.basis[:, begin : self.ends[-1]] = Q
 
 
 def _factor(pivot: FloatArray) -> tuple[str, Any]:

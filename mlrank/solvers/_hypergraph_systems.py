@@ -1,4 +1,4 @@
-"""The ridge systems of hypergraph spectral learning, for any lam: by eigenvectors or by block conjugate gradients.
+"""The ridge systems of hypergraph spectral learning, for any lam: by factorisation or block conjugate gradients.
 
 With centred rows Xc, targets H and B = Xc'H the solution is W = (Xc'Xc + lam I)^+ B. In the dual form W = Xc'A with
 (Xc Xc' + lam I) A = H, which also serves kernels; it is used where there are fewer rows than features and lam > 0, and
@@ -6,23 +6,26 @@ the primal form otherwise. What comes back tells W and the small matrices of whi
 """
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, solve
 
 from mlrank.arrays import FloatArray
-from mlrank.linalg import BlockLanczos, CenteredRows, GramOperator, SymmetricOperator, block_cg, orthonormal_columns
+from mlrank.linalg import BlockLanczos, CenteredRows, GramOperator, SymmetricOperator, block_cg, range_basis
 
 __all__ = ["BACKENDS", "Solved", "System"]
 
-BACKENDS = ("auto", "eigenvectors", "iterative")
-# The smaller Gram matrix is decomposed up to this size, and up to the second where iterating is slow or tells no rank.
-SMALL = 1000
+BACKENDS = ("auto", "direct", "iterative")
+# Up to this size the smaller Gram matrix is decomposed once, which then serves every lam in no time.
+SMALL = 400
+# Up to this size it is decomposed for lam = 0, where the rank matters, and factorised for a lam for which a basis of a
+# third of its size does not suffice: beyond that, iterating costs more.
 MEDIUM = 4000
-# The basis that all lam share may take this many bytes, and half as many columns as it has rows.
+# A basis that all lam share has half as many columns as rows at most, and takes this many bytes at most.
 BASIS_BYTES = 2 << 30
+# Columns of B = Xc'H that are this small beside others are dependent on them.
+START_TOLERANCE = 1e-14
 # How often a tolerance is tightened by ten where the certificate is of another norm than the iteration's.
 TIGHTENINGS = 4
 
@@ -70,13 +73,15 @@ class System:
     rows : CenteredRows, or None with a kernel
     kernel : (n_samples, n_samples) centred kernel matrix, or None
     backend : one of BACKENDS
-    bases : dict
-        By form and name of the targets.
+    grams, spectra, bases : dict
+        What was computed so far: by form, dual or primal, and bases by the name of the targets too.
     """
 
     rows: CenteredRows | None
     kernel: FloatArray | None
     backend: str = "auto"
+    grams: dict[bool, FloatArray] = field(default_factory=dict)
+    spectra: dict[bool, Spectrum] = field(default_factory=dict)
     bases: dict[tuple[bool, str], BlockLanczos] = field(default_factory=dict)
 
     @property
@@ -92,15 +97,15 @@ class System:
             raise ValueError("a system has rows or a kernel")
         return self.kernel
 
-    @cached_property
-    def _dual_spectrum(self) -> Spectrum:
-        return Spectrum.of(self._kernel.copy() if self.rows is None else self.rows.gram(dual=True))
+    def _gram(self, dual: bool) -> FloatArray:
+        if dual not in self.grams:
+            self.grams[dual] = self._kernel if self.rows is None else self.rows.gram(dual)
+        return self.grams[dual]
 
-    @cached_property
-    def _primal_spectrum(self) -> Spectrum:
-        if self.rows is None:
-            raise ValueError("with a kernel there is no primal form")
-        return Spectrum.of(self.rows.gram(dual=False))
+    def _spectrum(self, dual: bool) -> Spectrum:
+        if dual not in self.spectra:
+            self.spectra[dual] = Spectrum.of(self._gram(dual).copy())
+        return self.spectra[dual]
 
     def solve(self, H: FloatArray, lam: float, tol: float, max_iter: int, name: str) -> Solved:
         """Return W for the orthonormal targets `H`, (n_samples, r), to the relative residual `tol`.
@@ -109,12 +114,13 @@ class System:
         """
         n_samples, n_features = self.shape
         smaller = min(n_samples, n_features)
-        direct = smaller <= SMALL or (lam == 0 and (smaller <= MEDIUM or self.rows is None))
+        by_kernel = self.rows is None
+        direct = smaller <= SMALL or (lam == 0 and (smaller <= MEDIUM or by_kernel))
         if H.shape[1] == 0:
             return self._nothing()
-        if self.backend == "eigenvectors" or (self.backend == "auto" and direct):
+        if self.backend == "direct" or (self.backend == "auto" and direct):
             return self._direct(H, lam)
-        dual = self.rows is None or (lam > 0 and n_samples <= n_features)
+        dual = by_kernel or (lam > 0 and n_samples <= n_features)
         found = self._iterate(H, lam, tol, max_iter, dual, name)
         if found is not None:
             return found
@@ -128,18 +134,32 @@ class System:
         return Solved(np.zeros((size, 0)), empty, empty, empty, 1, True)
 
     def _direct(self, H: FloatArray, lam: float) -> Solved:
+        if lam > 0 and min(self.shape) > SMALL:
+            return self._factorised(H, lam)
         if self.rows is None or self.shape[0] <= self.shape[1]:
-            spectrum = self._dual_spectrum
+            spectrum = self._spectrum(dual=True)
             parts = spectrum.vectors.T @ H
             weight = 1.0 / (spectrum.values + lam)
             dual = spectrum.vectors @ (weight[:, None] * parts)
             coef = dual if self.rows is None else self.rows.transpose_times(dual)
             return self._certified(H, lam, coef, (parts.T * (spectrum.values * weight)) @ parts)
-        spectrum = self._primal_spectrum
+        spectrum = self._spectrum(dual=False)
         parts = spectrum.vectors.T @ self.rows.transpose_times(H)
         weight = 1.0 / (spectrum.values + lam)
         coef = spectrum.vectors @ (weight[:, None] * parts)
         return self._certified(H, lam, coef, (parts.T * weight) @ parts)
+
+    def _factorised(self, H: FloatArray, lam: float) -> Solved:
+        """Solve by a Cholesky factorisation of the smaller Gram matrix, which a lam above 0 makes regular."""
+        dual = self.rows is None or self.shape[0] <= self.shape[1]
+        gram = self._gram(dual).copy()
+        gram[np.diag_indices_from(gram)] += lam
+        start = self._start(H, dual)
+        coef = solve(gram, start, assume_a="pos", overwrite_a=True, check_finite=False)
+        explained = self._explained(start, coef, lam, dual)
+        if self.rows is not None and dual:
+            coef = self.rows.transpose_times(coef)
+        return self._certified(H, lam, coef, explained)
 
     def _certified(self, H: FloatArray, lam: float, coef: FloatArray, explained: FloatArray, n_iter: int = 0) -> Solved:
         """Add B'B and the residual, from products with the rows."""
@@ -164,11 +184,14 @@ class System:
     def _iterate(self, H: FloatArray, lam: float, tol: float, max_iter: int, dual: bool, name: str) -> Solved | None:
         """Solve by the basis that all lam share; None where it would grow too large."""
         if (dual, name) not in self.bases:
-            start, scale = orthonormal_columns(self._start(H, dual))
+            begin = self._start(H, dual)
+            start, _ = range_basis(begin, START_TOLERANCE)
+            scale = start.T @ begin
             self.bases[dual, name] = BlockLanczos(self._operator(dual), start, scale, energy=dual)
         basis = self.bases[dual, name]
-        size, width = basis.start.shape
-        columns = min(size // 2, BASIS_BYTES // (8 * size))
+        size, width = H.shape[0] if dual else self.shape[1], H.shape[1]
+        medium = self.backend == "auto" and min(self.shape) <= MEDIUM
+        columns = min(size // (3 if medium else 2), BASIS_BYTES // (8 * size))
         found = basis.solve(lam, tol, min(max_iter, max(columns // width, 1)))
         if found is None:
             return None

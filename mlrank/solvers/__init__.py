@@ -4,6 +4,7 @@ from typing import Any
 
 from mlrank.solvers.base import FitInfo, LinearModel, Model, Solver, TrainingSet
 from mlrank.solvers.binary_svm import BinarySVM
+from mlrank.solvers.hypergraph_spectral import HypergraphSpectral
 from mlrank.solvers.rank_hlapsvm import RankHLapSVM
 from mlrank.solvers.rank_svm import RankSVM
 
@@ -13,4 +14,5 @@ SOLVERS: dict[str, type[Any]] = {
     "binary_svm": BinarySVM,
     "rank_svm": RankSVM,
     "rank_hlapsvm": RankHLapSVM,
+    "hypergraph_spectral": HypergraphSpectral,
 }

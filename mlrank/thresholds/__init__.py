@@ -1,13 +1,14 @@
 """The threshold strategies by name: they turn real scores into label sets."""
 
 from mlrank.thresholds.base import Cut, Threshold
-from mlrank.thresholds.strategies import LstsqScores, OracleSize, PerLabelF1, SVRMidpoint, TopK, Zero
+from mlrank.thresholds.strategies import LstsqScores, OracleSize, PerLabelF1, SVRMidpoint, SVRMinError, TopK, Zero
 
 __all__ = ["THRESHOLDS", "Cut", "Threshold"]
 
 THRESHOLDS: dict[str, type[Threshold]] = {
     "zero": Zero,
     "svr_midpoint": SVRMidpoint,
+    "svr_min_error": SVRMinError,
     "lstsq_scores": LstsqScores,
     "per_label_f1": PerLabelF1,
     "top_k": TopK,

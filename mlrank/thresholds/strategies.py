@@ -12,7 +12,7 @@ from mlrank.thresholds.cuts import FeatureCut, LabelCut, OracleCut, ScoreCut, To
 from mlrank.thresholds.svr import linear_svr
 from mlrank.thresholds.targets import TARGETS, between
 
-__all__ = ["LstsqScores", "OracleSize", "PerLabelF1", "SVRMidpoint", "TopK", "Zero"]
+__all__ = ["LstsqScores", "OracleSize", "PerLabelF1", "SVRMidpoint", "SVRMinError", "TopK", "Zero"]
 
 # Scores of a ranking loss sum to about 0 over the labels; singular values below this fraction of the largest are noise.
 RCOND = 1e-10
@@ -75,6 +75,36 @@ class SVRMidpoint:
             return FeatureCut(np.zeros(features.shape[1]), 0.0, 0, 0.0, True)
         fit = linear_svr(as_features(features[used]), h[used], self.C, self.epsilon, self.tol)
         return FeatureCut(fit.coef, fit.intercept, used.size, fit.optimality, fit.optimality <= self.tol)
+
+
+@dataclass(frozen=True)
+class SVRMinError:
+    """Learn a threshold h(x) with the fewest wrong labels on the training rows by the regression of SVRMidpoint.
+
+    The Rank-HLapSVM paper cites Elisseeff and Weston for its target and prints another (ERRATA 0.18); this is theirs,
+    in the form that their method is commonly programmed in (`mlrank.thresholds.targets.min_error`).
+
+    Parameters
+    ----------
+    C, epsilon, tol : float
+        As for SVRMidpoint.
+    """
+
+    C: float = 1.0
+    epsilon: float = 0.1
+    tol: float = 1e-8
+    ORACLE: ClassVar[bool] = False
+    FIT_ON: ClassVar[str] = "train"
+
+    def __post_init__(self) -> None:
+        self._regression()
+
+    def _regression(self) -> SVRMidpoint:
+        return SVRMidpoint(self.C, self.epsilon, "min_error", self.tol)
+
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
+        """Fit to scores (n_samples, n_labels), their true labels and features."""
+        return self._regression().fit(scores, Y, X)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,19 @@ def test_zero_is_strict():
     assert cut(scores, np.zeros((1, 1))).tolist() == [[False, False, True, False]]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_svr_min_error_is_the_regression_onto_the_targets_with_the_fewest_wrong_labels(seed):
+    rng = np.random.default_rng(seed)
+    scores, X = rng.standard_normal((30, 5)), rng.standard_normal((30, 4))
+    Y = scores + rng.standard_normal(scores.shape) > 0.5
+    settings = {"C": 2.0, "epsilon": 0.05, "tol": 1e-10}
+    cut = THRESHOLDS["svr_min_error"](**settings).fit(scores, Y, X)
+    same = THRESHOLDS["svr_midpoint"](target="min_error", **settings).fit(scores, Y, X)
+    other = THRESHOLDS["svr_midpoint"](**settings).fit(scores, Y, X)
+    assert np.array_equal(cut.coef, same.coef)
+    assert not np.allclose(cut.coef, other.coef, atol=1e-3)
+
+
 class TestSVRMidpoint:
     def test_it_is_the_regression_of_the_targets_on_the_features(self):
         scores, Y, X = drawn()
@@ -242,6 +255,7 @@ class TestEveryStrategy:
     ("name", "wrong", "message"),
     [
         ("svr_midpoint", {"C": 0.0}, "C must be a number above 0, found 0.0"),
+        ("svr_min_error", {"C": 0.0}, "C must be a number above 0, found 0.0"),
         ("svr_midpoint", {"C": math.inf}, "C must be a number above 0, found inf"),
         ("svr_midpoint", {"C": "1"}, "C must be a number above 0, found '1'"),
         ("svr_midpoint", {"C": True}, "C must be a number above 0, found True"),

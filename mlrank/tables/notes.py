@@ -28,6 +28,7 @@ def notes_of(by_method: Methods, metrics: Sequence[str], n_splits: int) -> list[
         *_data(records),
         *_search(done),
         *_thresholds(by_method),
+        *_fits_themselves(done),
         *_convergence(done),
     ]
 
@@ -152,6 +153,14 @@ def _threshold(threshold: Mapping[str, Any]) -> str:
     if threshold["oracle"] or not threshold["scores"]:
         return str(threshold["kind"])
     return f"{threshold['kind']} ({threshold['scores']} scores)"
+
+
+def _fits_themselves(done: Methods) -> Iterator[str]:
+    """Pass on what fits said about themselves; the same words on several splits are said once."""
+    for method, found in done.items():
+        said = [note for record in found for note in record["info"].get("notes") or ()]
+        for note in dict.fromkeys(said):
+            yield f"{method}: {note} ({said.count(note)} of {len(found)} {_fits(len(found))})"
 
 
 def _convergence(done: Methods) -> Iterator[str]:

@@ -190,6 +190,12 @@ def test_fits_that_did_not_converge_are_counted(make):
     assert "† A: 1 of 2 fits stopped before the tolerance was reached" in table.notes
 
 
+def test_what_fits_say_about_themselves_is_passed_on_once(make):
+    records = [make("A", "r0", info={"notes": ["weights vanish"]}), make("A", "r1", info={"notes": ["weights vanish"]})]
+    notes = only([*records, make("B", "r0", info={"notes": []}), make("B", "r1")]).notes
+    assert [note for note in notes if "vanish" in note] == ["A: weights vanish (2 of 2 fits)"]
+
+
 def test_the_title_says_what_the_data_are(make):
     assert only([make()]).title == (
         "demo: yeast, 2417 rows (1500 train, 917 test), 103 features, 14 labels, 4.24 per row; "

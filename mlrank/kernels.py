@@ -33,7 +33,8 @@ def _chi2(X: Features, Z: Features, gamma: float, degree: int = 3, coef0: float 
         least = (rows.data if issparse(rows) else rows).min(initial=0.0)
         if least < 0:
             raise ValueError(f"the chi2 kernel needs features of at least 0, found {least:g}")
-    kernel: FloatArray = np.exp(gamma * additive_chi2_kernel(as_dense(X), as_dense(Z)))
+    # scikit-learn refuses arrays that are read-only.
+    kernel: FloatArray = np.exp(gamma * additive_chi2_kernel(np.array(as_dense(X)), np.array(as_dense(Z))))
     return kernel
 
 

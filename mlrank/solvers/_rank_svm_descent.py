@@ -79,8 +79,8 @@ class Solution:
 
     @property
     def gap(self) -> float:
-        """Relative duality gap."""
-        return (self.primal - self.dual) / self.primal
+        """Relative duality gap; 0 where both values are 0."""
+        return (self.primal - self.dual) / self.primal if self.primal > 0 else 0.0
 
 
 def caps(pairs: Pairs, run: Run) -> FloatArray:

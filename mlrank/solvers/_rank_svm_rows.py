@@ -13,7 +13,8 @@ inexact inner pass). theta = max moment is plain coordinate descent. The gap is 
 
 A free bias is one more column of ones that the problem does not penalise but the step does, with h = 1 / theta_b: its
 weights are the multipliers of the dual's equality constraints. Rows are then centred first, which changes the bias
-alone. The certificate needs dual variables that meet the constraints (`_rank_svm_repair`).
+alone. The certificate needs dual variables that meet the constraints (`_rank_svm_repair`), and theta_b is moved by how
+the gap divides between the step and this repair.
 
 Reference: Rockafellar, "Augmented Lagrangians and applications of the proximal point algorithm in convex programming",
 Mathematics of Operations Research, 1976.
@@ -168,8 +169,8 @@ class DenseSweeps:
         moment = rows.moment[self.penalised]
         highest = float(moment.max(initial=0.0)) or 1.0
         self.flattening = Flattening(float(moment.mean()) if flat else highest, 1e-12 * highest, highest)
-        self.bias_gain = self.flattening.theta
-        self.bias_gap = 0.0
+        # Steps of the bias are of order 1 even where all dual variables together are small.
+        self.bias = Flattening(max(self.flattening.theta, 0.5 / float(upper @ pairs.size)), 0.0, np.inf)
 
     def certify(self, alpha: FloatArray) -> tuple[FloatArray, float, float]:
         """Return training scores, primal and dual objective; see `feasible` for the dual variables."""
@@ -179,11 +180,14 @@ class DenseSweeps:
         scores = Z @ self.omega.T
         loss = float(self.upper @ kernels.hinge_sums(scores, lists))
         primal = 0.5 * float(np.vdot(self.omega[:, part], self.omega[:, part])) + loss
-        self.feasible, free = alpha, self.free
+        dual = float(alpha.sum()) - 0.5 * float(np.vdot(self.free[:, part], self.free[:, part]))
+        self.feasible, self.repair = alpha, 0.0
         if self.rows.free:
             self.feasible = meet_constraints(alpha, self.upper, self.pairs)
-            free = kernels.dual_sums(self.feasible, lists, self.pairs.n_labels).T @ Z
-        dual = float(self.feasible.sum()) - 0.5 * float(np.vdot(free[:, part], free[:, part]))
+            free = kernels.dual_sums(self.feasible, lists, self.pairs.n_labels).T @ Z[:, part]
+            relaxed = dual - float(self.omega[:, -1] @ self.free[:, -1])
+            dual = float(self.feasible.sum()) - 0.5 * float(np.vdot(free, free))
+            self.repair = max(relaxed - dual, 0.0)
         return scores, primal, dual
 
     def start_round(self, gap: float) -> None:
@@ -191,11 +195,12 @@ class DenseSweeps:
         part = self.penalised
         distance = self.free[:, part] - self.omega[:, part]
         if self.flat:
-            self.flattening.adapt(gap, 0.5 * float(np.vdot(distance, distance)))
+            self.flattening.adapt(gap - self.repair, 0.5 * float(np.vdot(distance, distance)))
         kept = self.flattening.kept(self.rows.moment[part])
         self.gain[part], self.pull[part] = kept, 1.0 - kept
         if self.rows.free:
-            self.gain[-1], self.pull[-1] = self.bias_gain, 1.0
+            self.bias.adapt(gap, self.repair)
+            self.gain[-1], self.pull[-1] = self.bias.theta, 1.0
         root = np.sqrt(self.gain)
         self.scaled = self.rows.Z * root
         self.norms = np.einsum("ij,ij->i", self.scaled, self.scaled)

@@ -85,7 +85,7 @@ class SparseSweeps:
         lowest, highest = float(rows.moment.min(initial=0.0)), float(rows.moment.max(initial=0.0)) or 1.0
         start = min(max(float(rows.norms.mean()) / 100, lowest), highest)
         self.flattening = Flattening(start if self.flat else highest, lowest, highest)
-        self.bias_gain = float(rows.norms.mean()) or 1.0
+        self.bias_step = Flattening(max(self.flattening.theta, 0.5 / float(upper @ pairs.size)), 0.0, np.inf)
         self.b = self.previous = np.zeros(pairs.n_labels)
 
     def certify(self, alpha: FloatArray) -> tuple[FloatArray, float, float]:
@@ -98,11 +98,13 @@ class SparseSweeps:
         scores = np.asarray(X @ self.W) + bias * self.bias_weights + self.b
         loss = float(self.upper @ kernels.hinge_sums(scores, self.pairs.lists))
         primal = 0.5 * float(np.vdot(self.W, self.W) + self.bias_weights @ self.bias_weights) + loss
-        self.feasible, free, free_bias = alpha, self.free, self.free_bias
+        dual = float(alpha.sum()) - 0.5 * float(np.vdot(self.free, self.free) + self.free_bias @ self.free_bias)
+        self.feasible, self.repair = alpha, 0.0
         if self.rows.free:
             self.feasible = meet_constraints(alpha, self.upper, self.pairs)
-            free, free_bias = self._sums(self.feasible)[0], bias * self.sums
-        dual = float(self.feasible.sum()) - 0.5 * float(np.vdot(free, free) + free_bias @ free_bias)
+            free, relaxed = self._sums(self.feasible)[0], dual - float(self.b @ self.sums)
+            dual = float(self.feasible.sum()) - 0.5 * float(np.vdot(free, free))
+            self.repair = max(relaxed - dual, 0.0)
         return scores, primal, dual
 
     def _sums(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -112,14 +114,15 @@ class SparseSweeps:
     def start_round(self, gap: float) -> None:
         """Choose the flattening by the absolute `gap`, and move the centre to the current weights."""
         if self.flat:
-            self.flattening.adapt(gap, 0.5 * float(np.vdot(self.excess, self.excess)))
+            self.flattening.adapt(gap - self.repair, 0.5 * float(np.vdot(self.excess, self.excess)))
         self.pull = 1.0 - self.flattening.kept(self.rows.moment)
         self.scaled = self.rows.tops * np.sqrt(self.pull)
         self.norms = self.rows.norms - np.einsum("ij,ij->i", self.scaled, self.scaled)
         self.working = self.excess * np.sqrt(self.pull)
         if self.rows.free:
-            self.norms += self.bias_gain
-            self.previous, self.b = self.b, self.b + self.bias_gain * self.sums
+            self.bias_step.adapt(gap, self.repair)
+            self.norms += self.bias_step.theta
+            self.previous, self.b = self.b, self.b + self.bias_step.theta * self.sums
 
     def sweep(self, alpha: FloatArray, active: Any, order: IntArray) -> None:
         """Make one pass, then one move of the centre."""
@@ -128,7 +131,7 @@ class SparseSweeps:
         # The loop adds value * move to weights of the constant feature and reads value * weights.
         value, weights = rows.bias, self.free_bias
         if rows.free:
-            value = float(np.sqrt(self.bias_gain))
+            value = float(np.sqrt(self.bias_step.theta))
             weights = self.b / value
         lists = self.pairs.lists
         kernels.sweep_csr(

@@ -12,7 +12,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.solvers.rank_svm import Pairs
+from mlrank.solvers._rank_svm_pairs import Pairs
 from tests.benchmarks.rank_baselines import Timed, algorithm_1
 from tests.benchmarks.rank_problems import MADE, made, real
 

@@ -4,15 +4,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlrank.cli.check import check
 from mlrank.cli.options import Json
 
 if TYPE_CHECKING:
-    from mlrank.datasets import Dataset
     from mlrank.datasets.catalogue import Entry
 
 __all__ = ["app"]
 
-app = typer.Typer(help="List and describe the data sets known by name.", no_args_is_help=True)
+app = typer.Typer(help="List, describe, check, convert and fetch data sets.", no_args_is_help=True)
+app.command("check")(check)
 
 # How many of the most and the least frequent labels `info` shows.
 SHOWN_LABELS = 5
@@ -49,13 +50,14 @@ def info(
     """Describe one data set: its files, addresses and citation and, if it is here, what is in it."""
     from mlrank.datasets import load_dataset
     from mlrank.datasets.catalogue import find_entry, locate, missing_message
+    from mlrank.datasets.doctor import facts
 
     entry = find_entry(name)
     described = {**_summary(entry), **_origin(entry)}
     if locate(entry) is None:
         described["missing"] = missing_message(entry)
     else:
-        described["loaded"] = _content(load_dataset(entry.name))
+        described["loaded"] = facts(load_dataset(entry.name))
     if as_json:
         _print_json(described)
     else:
@@ -80,32 +82,6 @@ def _origin(entry: "Entry") -> dict[str, Any]:
     fields = entry.model_dump(mode="json")
     kept = ("aliases", "format", "files", "embedded", "made_from", "generate", "n_attributes")
     return {key: fields[key] for key in (*kept, "citation", "caveat", "note") if fields[key]}
-
-
-def _content(dataset: "Dataset") -> dict[str, Any]:
-    import numpy as np
-    from scipy.sparse import issparse
-
-    from mlrank.datasets import dataset_hash
-
-    X, Y = dataset.X, dataset.Y
-    positives = Y.sum(axis=0)
-    order = np.argsort(-positives, kind="stable")
-    frequencies = [{"label": dataset.label_names[label], "positives": int(positives[label])} for label in order]
-    return {
-        "source": dataset.source,
-        "hash": dataset_hash(dataset),
-        "n_samples": dataset.n_samples,
-        "n_features": dataset.n_features,
-        "n_labels": dataset.n_labels,
-        "storage": "sparse" if issparse(X) else "dense",
-        "density": float((X.nnz if issparse(X) else np.count_nonzero(X)) / (X.shape[0] * X.shape[1])),
-        "cardinality": dataset.cardinality,
-        "distinct_label_sets": len(np.unique(np.packbits(Y, axis=1), axis=0)),
-        "rows_without_labels": int((~Y.any(axis=1)).sum()),
-        "labels_without_rows": int((positives == 0).sum()),
-        "label_frequencies": frequencies,
-    }
 
 
 def _print_json(value: Any) -> None:

@@ -1,6 +1,7 @@
 """load_dataset: from a catalogue name or from files to a Dataset."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from mlrank.datasets.record import Dataset
 from mlrank.datasets.standin import generate
 from mlrank.errors import UserError
 
-__all__ = ["load_dataset"]
+__all__ = ["Found", "find_source", "load_dataset", "load_found"]
 
 
 def load_dataset(
@@ -64,32 +65,74 @@ def load_dataset(
     UserError
         If the name is unknown, the files are not here, or something in them cannot be understood.
     """
+    found = find_source(
+        name_or_path,
+        labels=labels,
+        test=test,
+        format=format,
+        zero_based=zero_based,
+        features=features,
+        label_columns=label_columns,
+        variables=variables,
+        impute=impute,
+    )
+    return load_found(found, name)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where a data set would be read from, and what to call it; `key` is its format, None for a stand-in."""
+
+    key: str | None
+    source: Source
+    name: str
+    said: str
+    entry: Entry | None = None
+
+
+def find_source(
+    name_or_path: str | PathLike[str], *, test: Any = None, format: str | None = None, **options: Any
+) -> Found:
+    """Find the files of a data set; the arguments are those of `load_dataset`.
+
+    Raises
+    ------
+    UserError
+        If the name is unknown or the files are not here.
+    """
     if not _is_path(name_or_path):
-        entry = find_entry(fspath(name_or_path))
-        settings: dict[str, Any] = {
-            "labels": labels,
-            "test": test,
-            "format": format,
-            "zero_based": zero_based,
-            "features": features,
-        }
-        settings |= {"label_columns": label_columns, "variables": variables, "impute": impute}
+        settings = {"labels": options.get("labels"), "test": test, "format": format, **options}
         given = [setting for setting, value in settings.items() if value is not None]
         if given:
             raise UserError(f"'{name_or_path}' is a catalogue name; {', '.join(given)} can only be given with a file")
-        return _from_catalogue(entry, name)
+        return _in_catalogue(find_entry(fspath(name_or_path)))
     parts = tuple(Path(part).expanduser() for part in (name_or_path, test) if part is not None)
     if len(parts) == 2 and parts[0].resolve() == parts[1].resolve():
         raise UserError("the test part is the training part's file", parts[1])
-    named, named_features = (None if path is None else Path(path).expanduser() for path in (labels, features))
-    named_columns = (label_columns,) if isinstance(label_columns, str) else label_columns
-    columns = tuple(named_columns) if isinstance(named_columns, Sequence) else named_columns
-    source = Source(parts, named, zero_based, named_features, columns, variables, impute)
+    for role in ("labels", "features"):
+        if options.get(role) is not None:
+            options[role] = Path(options[role]).expanduser()
+    if isinstance(columns := options.get("label_columns"), Sequence):
+        options["label_columns"] = (columns,) if isinstance(columns, str) else tuple(columns)
+    source = Source(parts, **options)
     for path in (*parts, source.labels, source.features):
         _check_file(path)
-    parsed = read_cached(format or format_of(parts[0], source), source)
     said = "file " if len(parts) == 1 else "files "
-    return _dataset(parsed, name or file_stem(parts[0])[0], said + " and ".join(part.name for part in parts))
+    said += " and ".join(part.name for part in parts)
+    return Found(format or format_of(parts[0], source), source, file_stem(parts[0])[0], said)
+
+
+def load_found(found: Found, name: str | None = None) -> Dataset:
+    """Load what `find_source` found.
+
+    Raises
+    ------
+    UserError
+        If something in the files cannot be understood.
+    """
+    if found.key is None:
+        return generate(name or found.name, **(found.entry.generate if found.entry else {}))
+    return _dataset(read_cached(found.key, found.source), name or found.name, found.said)
 
 
 def _is_path(name_or_path: str | PathLike[str]) -> bool:
@@ -101,19 +144,19 @@ def _is_path(name_or_path: str | PathLike[str]) -> bool:
     return path.exists() and not is_known(name_or_path)
 
 
-def _from_catalogue(entry: Entry, name: str | None) -> Dataset:
+def _in_catalogue(entry: Entry) -> Found:
     if entry.generate:
-        return generate(name or entry.name, **entry.generate)
+        return Found(None, Source(()), entry.name, "", entry)
     location = locate(entry)
     if location is None:
         raise UserError(missing_message(entry))
     check_sizes(location)
     files = location.files
     parts = tuple(files[role] for role in ("train", "test") if role in files)
-    parsed = read_cached(entry.format or "", Source(parts, files.get("labels"), entry.zero_based))
     where = {"embedded": "embedded copy", "cache": "from the cache"}.get(location.where, f"from {location.where}")
     caveat = f", {entry.caveat}" if entry.caveat else ""
-    return _dataset(parsed, name or entry.name, f"{entry.title}, {where}{caveat}")
+    source = Source(parts, files.get("labels"), entry.zero_based)
+    return Found(entry.format, source, entry.name, f"{entry.title}, {where}{caveat}", entry)
 
 
 def _dataset(parsed: Parsed, name: str, source: str) -> Dataset:

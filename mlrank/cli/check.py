@@ -1,0 +1,138 @@
+"""``mlrank datasets check``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlrank.cli.options import Json
+
+if TYPE_CHECKING:
+    from mlrank.datasets import Dataset
+    from mlrank.datasets.doctor import Checkup
+
+__all__ = ["check", "columns"]
+
+# The bar chart shows the most frequent labels; all are in --json.
+SHOWN_LABELS = 20
+SHOWN_PLACES = 3
+_STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
+
+
+def check(
+    data: Annotated[str, typer.Argument(metavar="NAME|PATH", help="A catalogue name, or the training part's file.")],
+    test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="The test part's file.")] = None,
+    labels: Annotated[Path | None, typer.Option("--labels", metavar="FILE", help="Label names, or Mulan XML.")] = None,
+    features: Annotated[Path | None, typer.Option("--features", metavar="FILE", help="Feature names.")] = None,
+    label_columns: Annotated[
+        str | None, typer.Option("--label-columns", metavar="N|NAMES", help="n first, -n last, or a,b,c.")
+    ] = None,
+    data_format: Annotated[
+        str | None, typer.Option("--format", metavar="KEY", help="If the ending is not enough.")
+    ] = None,
+    zero_based: Annotated[bool | None, typer.Option("--zero-based/--one-based", help="How features count.")] = None,
+    impute: Annotated[str | None, typer.Option("--impute", help="mean, median or zero.")] = None,
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a report with a heat map.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Look for what would spoil an experiment: leaks, duplicates, empty rows and labels, constant features, shift.
+
+    Exit code 1 if there is an error (a file that cannot be read right is one), 0 if there are warnings at most.
+    """
+    from mlrank.datasets.doctor import examine, unreadable
+    from mlrank.datasets.loading import find_source, load_found
+    from mlrank.errors import UserError
+
+    options: dict[str, Any] = {
+        "test": test,
+        "labels": labels,
+        "features": features,
+        "label_columns": columns(label_columns),
+    }
+    options |= {"format": data_format, "zero_based": zero_based, "impute": impute}
+    try:
+        found = find_source(data, **options)
+        dataset = load_found(found)
+    except UserError as error:
+        if not as_json:
+            raise
+        _print(unreadable(data, error), as_json)
+        raise typer.Exit(1) from error
+    checkup = examine(dataset, found)
+    if html is not None:
+        _write(html, checkup, dataset)
+    _print(checkup, as_json)
+    if checkup.failed:
+        raise typer.Exit(1)
+
+
+def _write(path: Path, checkup: "Checkup", dataset: "Dataset") -> None:
+    from mlrank.datasets.doctor_page import page
+    from mlrank.errors import UserError
+
+    try:
+        path.write_text(page(checkup, dataset), encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"cannot be written: {error.strerror}", path) from error
+
+
+def columns(text: str | None) -> int | list[str] | None:
+    """Return what --label-columns says: a count, or names between commas."""
+    if text is None:
+        return None
+    return int(text) if text.removeprefix("-").isdigit() else text.split(",")
+
+
+def _print(checkup: "Checkup", as_json: bool) -> None:
+    if as_json:
+        import json
+
+        typer.echo(json.dumps(checkup.plain(), indent=2, ensure_ascii=False))
+        return
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold")
+    grid.add_column(overflow="fold")
+    for key, value in checkup.facts.items():
+        if key != "label_frequencies" and value is not None:
+            grid.add_row(key.replace("_", " "), escape(f"{value:.4g}" if isinstance(value, float) else str(value)))
+    console.print(grid)
+    console.print(_chart(checkup.facts["label_frequencies"], checkup.facts["n_samples"]))
+    for finding in checkup.findings:
+        console.print(f"[{_STYLES[finding.level]}]{finding.level}[/]  {escape(finding.message)}", highlight=False)
+        for place in finding.places[:SHOWN_PLACES]:
+            console.print(f"    {escape(place)}", highlight=False, soft_wrap=True)
+        if finding.places and finding.count > SHOWN_PLACES:
+            console.print(f"    and {finding.count - SHOWN_PLACES} more", highlight=False)
+    levels = [finding.level for finding in checkup.findings]
+    counts = (f"{(n := levels.count(level))} {level}{'' if n == 1 else 's'}" for level in ("error", "warning"))
+    console.print(", ".join(counts), highlight=False)
+
+
+def _chart(frequencies: list[dict[str, Any]], n_samples: int) -> Any:
+    """Return the label frequencies as bars, drawn in eighths of a character."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title="label frequencies", title_justify="left", box=None, show_header=False, padding=(0, 1))
+    table.add_column(overflow="ellipsis", no_wrap=True, max_width=30)
+    table.add_column(justify="right")
+    table.add_column(justify="right")
+    table.add_column(no_wrap=True)
+    most = max(row["positives"] for row in frequencies) or 1
+    for row in frequencies[:SHOWN_LABELS]:
+        share = f"{100 * row['positives'] / n_samples:.1f} %"
+        table.add_row(Text(row["label"]), str(row["positives"]), share, _bar(row["positives"] / most, 30))
+    if len(frequencies) > SHOWN_LABELS:
+        table.add_row(f"... {len(frequencies) - SHOWN_LABELS} more")
+    return table
+
+
+def _bar(share: float, width: int) -> str:
+    """Return a bar of so many characters for the share 1; what is more than nothing shows."""
+    eighths = max(round(8 * width * share), 1 if share > 0 else 0)
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()

@@ -17,6 +17,8 @@ def reproduce(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Recipe, such as imageclef.")] = None,
     show_list: Annotated[bool, typer.Option("--list", help="List the recipes.")] = False,
     grid: Annotated[str | None, typer.Option("--grid", help="Grid of the recipe: coarse (default) or paper.")] = None,
+    table: Annotated[str | None, typer.Option("--table", help="Another table of the recipe, such as 3.")] = None,
+    figures: Annotated[bool, typer.Option("--figures", help="Draw the paper's figures from our runs too.")] = False,
     data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help="Your own file instead.")] = None,
     test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Test part beside --data.")] = None,
     labels: Annotated[Path | None, typer.Option("--labels", metavar="FILE", help="Label file beside --data.")] = None,
@@ -35,6 +37,8 @@ def reproduce(
     * `mlrank reproduce --list`
     * `mlrank reproduce imageclef`
     * `mlrank reproduce mediamill --grid paper`
+    * `mlrank reproduce imageclef --table 3`
+    * `mlrank reproduce yeast --figures`
     * `mlrank reproduce imageclef --data mine.arff --labels mine.xml`
     """
     from mlrank.errors import UserError
@@ -47,8 +51,11 @@ def reproduce(
         raise UserError("which recipe? 'mlrank reproduce --list' shows them")
     if data is None and (test or labels):
         raise UserError("--test and --labels go with --data")
+    if table and grid:
+        raise UserError("--grid is of the recipe's own table, found it together with --table")
     files = None if data is None else _files(data, test, labels)
-    raise typer.Exit(_run(load_recipe(name), grid, files, results, worker_count(jobs), quiet, as_json))
+    recipe, workers = load_recipe(name), worker_count(jobs)
+    raise typer.Exit(_run(recipe, grid, table, figures, files, results, workers, quiet, as_json))
 
 
 def _files(data: Path, test: Path | None, labels: Path | None) -> dict[str, str]:
@@ -72,6 +79,8 @@ def _list() -> None:
 def _run(
     recipe: "Recipe",
     grid: str | None,
+    table: str | None,
+    figures: bool,
     files: dict[str, str] | None,
     results: Path,
     jobs: int,
@@ -80,6 +89,7 @@ def _run(
 ) -> int:
     from rich.console import Console
 
+    from mlrank.cli.figures import draw_figures
     from mlrank.cli.progress import run_with_progress
     from mlrank.cli.show import show_run
     from mlrank.config import parse_config
@@ -89,25 +99,38 @@ def _run(
         better_options,
         choose_data,
         compare,
+        compare_times,
         comparison_to_rich,
         experiment_mapping,
         render_comparison,
+        times_mapping,
+        times_of,
     )
     from mlrank.tables import FORMATS
     from mlrank.yamlfile import dump_yaml
 
     option = choose_data(recipe, is_available, files is not None)
     console = Console(stderr=as_json)
-    for line in banner(recipe, option, better_options(recipe, option)):
+    times = times_of(recipe, table) if table and table not in recipe.table.split() else None
+    shown = recipe.model_copy(update={"table": times.table}) if times else recipe
+    for line in banner(shown, option, better_options(recipe, option)):
         console.print(line, highlight=False, markup=False)
-    mapping: dict[str, Any] = experiment_mapping(recipe, option, grid or recipe.default_grid, files)
+    mapping: dict[str, Any] = (
+        times_mapping(recipe, times, option, files)
+        if times
+        else experiment_mapping(recipe, option, grid or recipe.default_grid, files)
+    )
     config = parse_config(dump_yaml(mapping), f"recipe {recipe.name}")
-    folder = run_with_progress(config, results, jobs, quiet)
+    # Two fits at a time would disturb each other's clock.
+    folder = run_with_progress(config, results, 1 if times else jobs, quiet)
     code = show_run(folder, config.metrics, as_json)
-    comparison = compare(recipe, option, folder.runs())
+    runs = folder.runs()
+    comparison = compare_times(recipe, times, option, runs) if times else compare(recipe, option, runs)
     for fmt in FORMATS:
         suffix = {"latex": "tex"}.get(fmt, fmt)
         folder.write_text(f"tables/comparison.{suffix}", render_comparison(comparison, fmt))
     if not as_json:
         console.print(comparison_to_rich(comparison))
+    if figures:
+        draw_figures(recipe, option, files, folder, results, jobs, quiet, console)
     return code

@@ -1,9 +1,12 @@
 """Recipes for the tables of papers: which data, which experiment, what the paper reports and claims."""
 
-from mlrank.reproduce.compare import ClaimResult, ComparedCell, Comparison, compare
+from mlrank.reproduce.claims import ClaimResult
+from mlrank.reproduce.compare import ComparedCell, Comparison, compare
 from mlrank.reproduce.data import banner, better_options, choose_data, experiment_mapping
-from mlrank.reproduce.recipe import GRADES, Claim, DataOption, Recipe, load_recipe, recipes
+from mlrank.reproduce.figures import figure_experiments, paper_figure
+from mlrank.reproduce.recipe import GRADES, Claim, DataOption, Recipe, TimesTable, load_recipe, recipes
 from mlrank.reproduce.render import comparison_to_rich, render_comparison
+from mlrank.reproduce.times import compare_times, times_mapping, times_of
 
 __all__ = [
     "GRADES",
@@ -13,13 +16,19 @@ __all__ = [
     "Comparison",
     "DataOption",
     "Recipe",
+    "TimesTable",
     "banner",
     "better_options",
     "choose_data",
     "compare",
+    "compare_times",
     "comparison_to_rich",
     "experiment_mapping",
+    "figure_experiments",
     "load_recipe",
+    "paper_figure",
     "recipes",
     "render_comparison",
+    "times_mapping",
+    "times_of",
 ]

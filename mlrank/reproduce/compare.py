@@ -1,18 +1,13 @@
 """The paper's numbers beside ours, and whether its claims hold on the data that were used."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from statistics import fmean
-from typing import Any
 
-from mlrank.metrics import METRICS
-from mlrank.reproduce.recipe import GRADES, USER, Claim, DataOption, Recipe
+from mlrank.reproduce.claims import ClaimResult, Record, judge, mean_over_splits
+from mlrank.reproduce.recipe import GRADES, USER, DataOption, Recipe
 
 __all__ = ["ClaimResult", "ComparedCell", "Comparison", "compare"]
-
-Record = Mapping[str, Any]
-TIE = 1e-12
 
 
 @dataclass(frozen=True)
@@ -24,36 +19,17 @@ class ComparedCell:
     method, metric : str
     ours : float or None
         Mean over the splits; None unless there is a value on every split.
-    paper : float
+    paper : float or None
+        None where the paper gives no number.
     difference : float or None
-        Ours minus the paper's; None without our number and on stand-in data, where it has no meaning.
+        Ours minus the paper's; None without either number and on stand-in data, where it has no meaning.
     """
 
     method: str
     metric: str
     ours: float | None
-    paper: float
+    paper: float | None
     difference: float | None
-
-
-@dataclass(frozen=True)
-class ClaimResult:
-    """What became of one claim.
-
-    Parameters
-    ----------
-    text : the paper's claim
-    verdict : "held", "failed", "undecided", or "not comparable" on stand-in data
-    ordering : "held", "failed" or "undecided": whether the methods came out in the order claimed, whatever the data
-    details : our order in each metric, one line each
-    line : the verdict in words
-    """
-
-    text: str
-    verdict: str
-    ordering: str
-    details: tuple[str, ...]
-    line: str
 
 
 @dataclass(frozen=True)
@@ -89,15 +65,15 @@ def compare(recipe: Recipe, option: DataOption, records: Sequence[Record]) -> Co
     ValueError
         If the option is "user" and the records are of more than one data set of the user's.
     """
-    used = _of_option(recipe, option, records)
+    used = option_records(recipe, option, records)
     stand_in = option.grade == "stand-in" or any(record["dataset"]["stand_in"] for record in used)
     grade = "stand-in" if stand_in else option.grade
     n_splits = len({record["split"] for record in used})
     cells = []
     for method, by_metric in recipe.expected.items():
         for metric, paper in by_metric.items():
-            ours = _ours(used, method, metric, n_splits)
-            difference = None if ours is None or stand_in else ours - paper
+            ours = mean_over_splits(used, method, metric, n_splits)
+            difference = None if ours is None or paper is None or stand_in else ours - paper
             cells.append(ComparedCell(method, metric, ours, paper, difference))
     dataset = used[0]["dataset"]["name"] if used else option.dataset
     return Comparison(
@@ -106,12 +82,19 @@ def compare(recipe: Recipe, option: DataOption, records: Sequence[Record]) -> Co
         dataset=dataset,
         grade=grade,
         cells=tuple(cells),
-        claims=tuple(_judge(claim, used, n_splits, grade) for claim in recipe.claims),
+        claims=tuple(judge(claim, used, n_splits, grade) for claim in recipe.claims),
         notes=tuple(_notes(recipe, option, used, grade, cells)),
     )
 
 
-def _of_option(recipe: Recipe, option: DataOption, records: Sequence[Record]) -> list[Record]:
+def option_records(recipe: Recipe, option: DataOption, records: Sequence[Record]) -> list[Record]:
+    """Return the records of the option's data set.
+
+    Raises
+    ------
+    ValueError
+        If the option is "user" and they are of more than one data set of the user's.
+    """
     if option.dataset != USER:
         return [record for record in records if record["dataset"]["name"] == option.dataset]
     others = {other.dataset for other in recipe.data}
@@ -120,58 +103,6 @@ def _of_option(recipe: Recipe, option: DataOption, records: Sequence[Record]) ->
     if len(names) > 1:
         raise ValueError(f"the records to compare are of several data sets: {', '.join(names)}")
     return used
-
-
-def _ours(records: Sequence[Record], method: str, metric: str, n_splits: int) -> float | None:
-    """Return the mean over the splits; None unless every split has a value, since others would not be comparable."""
-    done = [record for record in records if record["method"] == method and record["status"] == "done"]
-    values = [record["metrics"].get(metric, {}).get("value") for record in done]
-    if len(values) < n_splits or not values or None in values:
-        return None
-    return fmean(values)
-
-
-def _judge(claim: Claim, records: Sequence[Record], n_splits: int, grade: str) -> ClaimResult:
-    verdicts, details = [], []
-    for metric in claim.metrics:
-        ours = {method: _ours(records, method, metric, n_splits) for method in claim.order}
-        sign = 1.0 if METRICS[metric].higher_is_better else -1.0
-        verdicts.append(_ordering([ours[method] for method in claim.order], sign))
-        details.append(f"{metric}, best first: {_listed(ours, sign)}")
-    ordering = next((verdict for verdict in ("failed", "undecided") if verdict in verdicts), "held")
-    verdict = "not comparable" if grade == "stand-in" else ordering
-    return ClaimResult(claim.text, verdict, ordering, tuple(details), _line(claim.text, ordering, grade))
-
-
-def _ordering(values: Sequence[float | None], sign: float) -> str:
-    """Return whether values fall from best to worst; one wrong pair is enough to fail, whatever is missing."""
-    verdicts = set()
-    for better, worse in combinations(values, 2):
-        if better is None or worse is None or abs(better - worse) <= TIE:
-            verdicts.add("undecided")
-        else:
-            verdicts.add("held" if sign * (better - worse) > 0 else "failed")
-    return next((verdict for verdict in ("failed", "undecided") if verdict in verdicts), "held")
-
-
-def _listed(ours: Mapping[str, float | None], sign: float) -> str:
-    known = {method: value for method, value in ours.items() if value is not None}
-    ranked = sorted(known, key=lambda method: -sign * known[method])
-    missing = [f"{method} missing" for method in ours if method not in known]
-    return ", ".join([*(f"{method} {known[method]:.4f}" for method in ranked), *missing])
-
-
-_STAND_IN = {
-    "held": "the methods came out in this order here",
-    "failed": "the methods came out in another order here",
-    "undecided": "the order is undecided here",
-}
-
-
-def _line(text: str, ordering: str, grade: str) -> str:
-    if grade == "stand-in":
-        return f"claim '{text}': on stand-in data, says nothing about the paper ({_STAND_IN[ordering]})"
-    return f"claim '{text}': {ordering} ({GRADES[grade]})"
 
 
 def _notes(

@@ -10,11 +10,15 @@ from mlrank.reproduce.recipe import GRADES, USER, DataOption, Recipe
 __all__ = ["banner", "better_options", "choose_data", "experiment_mapping"]
 
 
-def choose_data(recipe: Recipe, available: Callable[[str], bool], user_files: bool) -> DataOption:
+def choose_data(
+    recipe: Recipe, available: Callable[[str], bool], user_files: bool, options: Sequence[DataOption] = ()
+) -> DataOption:
     """Return the first option that can be used.
 
     Parameters
     ----------
+    options : DataOption, optional
+        Instead of the recipe's.
     available : whether a catalogue data set is there
     user_files : whether the user named files; they then come first, wherever the recipe lists them
 
@@ -24,14 +28,14 @@ def choose_data(recipe: Recipe, available: Callable[[str], bool], user_files: bo
         If none can be used, or the user named files for a recipe that takes none.
     """
     if user_files:
-        named = [option for option in recipe.data if option.dataset == USER]
+        named = [option for option in options or recipe.data if option.dataset == USER]
         if not named:
             raise UserError(f"the recipe '{recipe.name}' takes no files of your own")
         return named[0]
-    for option in recipe.data:
+    for option in options or recipe.data:
         if option.dataset != USER and available(option.dataset):
             return option
-    ways = "; or ".join(option.how_to for option in recipe.data)
+    ways = "; or ".join(option.how_to for option in options or recipe.data)
     raise UserError(f"no data for the recipe '{recipe.name}': {ways}")
 
 

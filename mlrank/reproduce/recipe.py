@@ -2,60 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import METRICS
+from mlrank.reproduce.parts import FROZEN, GRADES, USER, Claim, DataOption, FigureRecipe, TimesTable, XAxis, YAxis
 from mlrank.resources import shipped
 from mlrank.yamlfile import FileErrors, Positions, load_yaml
 
-__all__ = ["GRADES", "USER", "Claim", "DataOption", "Recipe", "load_recipe", "recipes"]
-
-# What a comparison with the paper is worth, from best to worst.
-GRADES: Mapping[str, str] = {
-    "exact": "same data and split",
-    "same-source": "same source, new sample",
-    "related": "related collection",
-    "stand-in": "stand-in data",
-}
-# The option that stands for files named by the user.
-USER = "user"
-
-_FROZEN = ConfigDict(frozen=True, extra="forbid")
-
-
-class DataOption(BaseModel):
-    """One data set on which a table can be attempted.
-
-    Parameters
-    ----------
-    dataset : catalogue name, or "user" for files that the user names
-    grade : key of GRADES
-    note : how the data differ from the paper's
-    how_to : how to get them
-    subset, split : replace those of the recipe's experiment
-    """
-
-    model_config = _FROZEN
-
-    dataset: str
-    grade: Literal["exact", "same-source", "related", "stand-in"]
-    note: str
-    how_to: str
-    subset: dict[str, Any] | None = None
-    split: dict[str, Any] | None = None
-
-
-class Claim(BaseModel):
-    """A statement of the paper: in each of `metrics`, the methods in `order` come out from best to worst."""
-
-    model_config = _FROZEN
-
-    text: str
-    metrics: tuple[str, ...] = Field(min_length=1)
-    order: tuple[str, ...] = Field(min_length=2)
+__all__ = ["GRADES", "USER", "Claim", "DataOption", "FigureRecipe", "Recipe", "TimesTable", "load_recipe", "recipes"]
 
 
 class Recipe(BaseModel):
@@ -71,11 +28,13 @@ class Recipe(BaseModel):
     experiment : an experiment mapping without name and datasets
     grids : per grid name and method, settings that are added to the method
     default_grid : str
-    expected : the paper's numbers per method and metric
+    expected : the paper's numbers per method and metric, null where it gives none
     claims : what the paper concludes from them
+    times : another table of the paper, of run times
+    figures : the paper's figures, by name
     """
 
-    model_config = _FROZEN
+    model_config = FROZEN
 
     name: str
     title: str
@@ -86,8 +45,10 @@ class Recipe(BaseModel):
     experiment: dict[str, Any]
     grids: dict[str, dict[str, dict[str, Any]]] = Field(min_length=1)
     default_grid: str = "coarse"
-    expected: dict[str, dict[str, float]] = Field(min_length=1)
+    expected: dict[str, dict[str, float | None]] = Field(min_length=1)
     claims: tuple[Claim, ...] = ()
+    times: TimesTable | None = None
+    figures: dict[str, FigureRecipe] = {}
 
 
 def recipes(folder: Path | None = None) -> list[str]:
@@ -124,13 +85,17 @@ def _shipped() -> Path:
 _FIELDS: Mapping[str, Iterable[str]] = {
     "data": DataOption.model_fields,
     "claims": Claim.model_fields,
+    "times": TimesTable.model_fields,
+    "figures": FigureRecipe.model_fields,
+    "x": XAxis.model_fields,
+    "y": YAxis.model_fields,
 }
 
 
 def _explain(problem: Any, positions: Positions) -> UserError:
     where = tuple(problem["loc"])
     if problem["type"] == "extra_forbidden":
-        known = _FIELDS[str(where[0])] if len(where) > 1 else Recipe.model_fields
+        known = next((_FIELDS[key] for key in map(str, reversed(where[:-1])) if key in _FIELDS), Recipe.model_fields)
         return positions.error(unknown_name("key of a recipe", where[-1], known), *where, key=True)
     if problem["type"] == "missing":
         return positions.error(f"the key '{where[-1]}' is missing", *where)
@@ -153,6 +118,11 @@ def _inconsistencies(recipe: Recipe, name: str) -> Iterator[Problem]:
     for place, dataset in enumerate(datasets):
         if dataset in datasets[:place]:
             yield f"the data option '{dataset}' is listed twice", ("data", place, "dataset")
+    for place, claim in enumerate(recipe.claims):
+        given = [key for key in ("order", "pairs", "close") if getattr(claim, key)]
+        if len(given) != 1:
+            found = " and ".join(given) or "none of them"
+            yield f"a claim has one of 'order', 'pairs' and 'close', found {found}", ("claims", place)
     methods = recipe.experiment.get("methods")
     if not isinstance(methods, dict):
         yield "the experiment needs a mapping 'methods'", ("experiment",)
@@ -173,8 +143,24 @@ def _mentions(
         yield "method", method, methods, ("expected", method)
         for metric in by_metric:
             yield "metric", metric, METRICS, ("expected", method, metric)
+    for name, figure in recipe.figures.items():
+        if figure.y.metric != "fit_seconds":
+            yield "metric", figure.y.metric, METRICS, ("figures", name, "y", "metric")
+        drawn = {**figure.methods, **figure.flat}
+        for title, shown in figure.panels.items():
+            for at, method in enumerate(shown):
+                yield "method of the figure", method, drawn, ("figures", name, "panels", title, at)
     for place, claim in enumerate(recipe.claims):
-        for at, method in enumerate(claim.order):
+        for at, method in enumerate(claim.order or ()):
             yield "method", method, methods, ("claims", place, "order", at)
+        for key, pairs in (("pairs", claim.pairs), ("close", claim.close)):
+            for at, pair in enumerate(pairs or ()):
+                for end, method in enumerate(pair):
+                    yield "method", method, methods, ("claims", place, key, at, end)
         for at, metric in enumerate(claim.metrics):
             yield "metric", metric, METRICS, ("claims", place, "metrics", at)
+    if recipe.times is not None:
+        for method in recipe.times.expected:
+            yield "method", method, recipe.times.methods, ("times", "expected", method)
+        for at, method in enumerate(recipe.times.faster_first):
+            yield "method", method, recipe.times.methods, ("times", "faster_first", at)

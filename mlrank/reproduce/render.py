@@ -93,7 +93,8 @@ def _texts(cell: ComparedCell | None) -> tuple[str, str, str]:
         return "-", "-", "-"
     ours = "-" if cell.ours is None else f"{cell.ours:.{DECIMALS}f}"
     difference = "-" if cell.difference is None else f"{cell.difference:+.{DECIMALS}f}"
-    return f"{cell.paper:.{DECIMALS}f}", ours, difference
+    paper = "-" if cell.paper is None else f"{cell.paper:.{DECIMALS}f}"
+    return paper, ours, difference
 
 
 def _csv(comparison: Comparison) -> str:

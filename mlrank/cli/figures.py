@@ -1,0 +1,57 @@
+"""The figures of ``mlrank reproduce --figures``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mlrank.reproduce import DataOption, Recipe
+    from mlrank.results import RunFolder
+
+__all__ = ["draw_figures"]
+
+
+def draw_figures(
+    recipe: "Recipe",
+    option: "DataOption",
+    files: dict[str, str] | None,
+    folder: "RunFolder",
+    results: Path,
+    jobs: int,
+    quiet: bool,
+    console: "Console",
+) -> None:
+    """Run what the recipe's figures need, and write them below the folder of its table."""
+    from mlrank.datasets import is_available
+    from mlrank.errors import UserError
+    from mlrank.plots import FORMATS, render
+    from mlrank.reproduce import choose_data, figure_experiments, paper_figure
+    from mlrank.results.files import write_atomic
+
+    if not recipe.figures:
+        raise UserError(f"the recipe '{recipe.name}' has no figures")
+    for name, figure in recipe.figures.items():
+        console.print(figure.title, highlight=False, markup=False)
+        try:
+            used = choose_data(recipe, is_available, False, figure.data) if figure.data else option
+        except UserError as error:
+            console.print(f"not drawn: {error}", highlight=False, markup=False)
+            continue
+        # Two fits at a time would disturb each other's clock.
+        workers = 1 if figure.y.metric == "fit_seconds" else jobs
+        runs = {}
+        for value, mapping in figure_experiments(recipe, name, used, files):
+            runs[value] = _records(mapping, f"{name} of recipe {recipe.name}", results, workers, quiet)
+        drawn = paper_figure(recipe, name, used, runs)
+        for fmt in FORMATS:
+            write_atomic(folder.path / "figures" / f"{name}.{fmt}", render(drawn, fmt))
+        console.print(f"  {folder.path / 'figures' / name}.png", highlight=False, markup=False)
+
+
+def _records(mapping: dict[str, Any], where: str, results: Path, jobs: int, quiet: bool) -> list[dict[str, Any]]:
+    from mlrank.cli.progress import run_with_progress
+    from mlrank.config import parse_config
+    from mlrank.yamlfile import dump_yaml
+
+    return run_with_progress(parse_config(dump_yaml(mapping), where), results, jobs, quiet).runs()

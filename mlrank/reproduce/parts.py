@@ -1,0 +1,144 @@
+"""The parts of a recipe: data options, claims and figures, as frozen objects."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = ["FROZEN", "GRADES", "USER", "Claim", "DataOption", "FigureRecipe", "TimesTable", "XAxis", "YAxis"]
+
+# What a comparison with the paper is worth, from best to worst.
+GRADES: Mapping[str, str] = {
+    "exact": "same data and split",
+    "same-source": "same source, new sample",
+    "related": "related collection",
+    "stand-in": "stand-in data",
+}
+# The option that stands for files named by the user.
+USER = "user"
+
+FROZEN = ConfigDict(frozen=True, extra="forbid")
+
+
+class DataOption(BaseModel):
+    """One data set on which a table can be attempted.
+
+    Parameters
+    ----------
+    dataset : catalogue name, or "user" for files that the user names
+    grade : key of GRADES
+    note : how the data differ from the paper's
+    how_to : how to get them
+    subset, split : replace those of the recipe's experiment
+    """
+
+    model_config = FROZEN
+
+    dataset: str
+    grade: Literal["exact", "same-source", "related", "stand-in"]
+    note: str
+    how_to: str
+    subset: dict[str, Any] | None = None
+    split: dict[str, Any] | None = None
+
+
+class Claim(BaseModel):
+    """A statement of the paper, judged in each of `metrics`, in one of three forms.
+
+    Parameters
+    ----------
+    text : the statement
+    metrics : keys of METRICS
+    order : these methods come out from best to worst
+    pairs : of each pair of methods the first comes out better
+    close, within : the two methods of each pair come out no further apart than `within`
+    """
+
+    model_config = FROZEN
+
+    text: str
+    metrics: tuple[str, ...] = Field(min_length=1)
+    order: Annotated[tuple[str, ...], Field(min_length=2)] | None = None
+    pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)] | None = None
+    close: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)] | None = None
+    within: float = Field(default=0.0, ge=0.0)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods it is about, each once."""
+        pairs = (*(self.pairs or ()), *(self.close or ()))
+        return tuple(dict.fromkeys([*(self.order or ()), *(method for pair in pairs for method in pair)]))
+
+
+class TimesTable(BaseModel):
+    """Another table of the paper, of run times on the same data.
+
+    Parameters
+    ----------
+    table : what the paper calls it, such as "Table 3"
+    protocol : what was decided where the paper is silent, one line each
+    methods : what is timed, each with settings that leave nothing to search
+    expected : the paper's seconds per method
+    claim : what the paper concludes: the methods in `faster_first` come out in this order, fastest first
+    """
+
+    model_config = FROZEN
+
+    table: str
+    protocol: tuple[str, ...] = ()
+    methods: dict[str, dict[str, Any]] = Field(min_length=2)
+    expected: dict[str, float] = Field(min_length=2)
+    claim: str
+    faster_first: tuple[str, str]
+
+
+class XAxis(BaseModel):
+    """The x axis: its label, what values are divided by, and whether they stand evenly whatever they are."""
+
+    model_config = FROZEN
+
+    label: str
+    divide: float = Field(default=1.0, gt=0.0)
+    spacing: Literal["value", "even"] = "value"
+
+
+class YAxis(BaseModel):
+    """The y axis: a key of METRICS or "fit_seconds", and its label."""
+
+    model_config = FROZEN
+
+    metric: str
+    label: str
+
+
+class FigureRecipe(BaseModel):
+    """One figure of a paper: curves over experiments that differ in one number.
+
+    Parameters
+    ----------
+    title : what the paper calls it, and what it shows
+    vary : where the number goes: "split.KEY", "subset.KEY", or "settings.KEY" for every method
+    values : the numbers, in the order of the x axis
+    x, y : the axes
+    methods : method mappings as in an experiment
+    flat : methods that the number does not concern, run once
+    panels : per title of a panel, the methods in it
+    paper_at : the value at which the numbers of the paper's table belong
+    data : the options where they differ from the recipe's
+    subset, split : replace those of the experiment
+    """
+
+    model_config = FROZEN
+
+    title: str
+    vary: str = Field(pattern=r"^(split|subset|settings)\.[A-Za-z_]+$")
+    values: tuple[int | float, ...] = Field(min_length=1)
+    x: XAxis
+    y: YAxis
+    methods: dict[str, dict[str, Any]] = Field(min_length=1)
+    flat: dict[str, dict[str, Any]] = {}
+    panels: dict[str, tuple[str, ...]] = Field(min_length=1)
+    paper_at: float | None = None
+    data: tuple[DataOption, ...] = ()
+    subset: dict[str, Any] | None = None
+    split: dict[str, Any] | None = None

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlrank.cli.check import check
+from mlrank.cli.fetch import fetch
 from mlrank.cli.options import Json
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ __all__ = ["app"]
 
 app = typer.Typer(help="List, describe, check, convert and fetch data sets.", no_args_is_help=True)
 app.command("check")(check)
+app.command("fetch")(fetch)
 
 # How many of the most and the least frequent labels `info` shows.
 SHOWN_LABELS = 5
@@ -36,7 +38,8 @@ def list_datasets(as_json: Json = False) -> None:
         column.justify = "right"
     for row in rows:
         n = f"{row['n_train']} + {row['n_test']}" if row["n_test"] else str(row["n_train"])
-        cells = (n, *(str(row[key]) for key in ("n_features", "n_labels")), f"{row['cardinality']:.3f}")
+        sizes = ("?" if row[key] is None else str(row[key]) for key in ("n_features", "n_labels"))
+        cells = (n, *sizes, "?" if row["cardinality"] is None else f"{row['cardinality']:.3f}")
         table.add_row(row["name"], *cells, row["read_from"])
     Console().print(table)
     typer.echo("missing: 'mlrank datasets info NAME' says how to get it")
@@ -80,8 +83,9 @@ def _summary(entry: "Entry") -> dict[str, Any]:
 
 def _origin(entry: "Entry") -> dict[str, Any]:
     fields = entry.model_dump(mode="json")
-    kept = ("aliases", "format", "files", "embedded", "made_from", "generate", "n_attributes")
-    return {key: fields[key] for key in (*kept, "citation", "caveat", "note") if fields[key]}
+    files = ("files", "archive", "embedded", "made_from", "also", "further", "by_hand")
+    kept = ("aliases", "format", *files, "generate", "features", "n_attributes", "citation", "caveat", "note")
+    return {key: fields[key] for key in kept if fields[key]}
 
 
 def _print_json(value: Any) -> None:
@@ -112,7 +116,11 @@ def _lines(key: str, value: Any) -> list[str]:
         return [line for inner, part in value.items() for line in _loaded_lines(inner, part)]
     if key in ("files", "embedded"):
         return [line for role, file in value.items() for line in _file_lines(f"{role}: ", file)]
-    if key == "made_from":
+    if key == "archive":
+        return _file_lines("", value)
+    if key == "also":
+        return [line for form in value for line in _lines("files", form["files"])]
+    if key in ("made_from", "further"):
         return [line for file in value for line in _file_lines("", file)]
     if isinstance(value, dict):
         return [", ".join(f"{inner}={part}" for inner, part in value.items())]
@@ -120,7 +128,8 @@ def _lines(key: str, value: Any) -> list[str]:
 
 
 def _file_lines(role: str, file: dict[str, Any]) -> list[str]:
-    lines = [f"{role}{file['path']}, {file['bytes']} bytes", f"  sha256 {file['sha256']}"]
+    size = f"{file['bytes']} bytes" if file["bytes"] else "unknown size"
+    lines = [f"{role}{file['path']}, {size}", f"  sha256 {file['sha256'] or 'unknown: unpinned'}"]
     return [*lines, f"  {file['url']}"] if file["url"] else lines
 
 

@@ -22,6 +22,7 @@ def reproduce(
     data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help="Your own file instead.")] = None,
     test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Test part beside --data.")] = None,
     labels: Annotated[Path | None, typer.Option("--labels", metavar="FILE", help="Label file beside --data.")] = None,
+    fetch: Annotated[bool, typer.Option("--fetch", help="Fetch the best data that can be had first.")] = False,
     results: Results = Path("results"),
     jobs: Jobs = 0,
     quiet: Quiet = False,
@@ -36,6 +37,7 @@ def reproduce(
 
     * `mlrank reproduce --list`
     * `mlrank reproduce imageclef`
+    * `mlrank reproduce imageclef --fetch`
     * `mlrank reproduce mediamill --grid paper`
     * `mlrank reproduce imageclef --table 3`
     * `mlrank reproduce yeast --figures`
@@ -54,13 +56,38 @@ def reproduce(
     if table and grid:
         raise UserError("--grid is of the recipe's own table, found it together with --table")
     files = None if data is None else _files(data, test, labels)
+    if fetch and data:
+        raise UserError("--fetch gets published data, --data names your own: give one of them")
     recipe, workers = load_recipe(name), worker_count(jobs)
+    if fetch:
+        _fetch(recipe, quiet)
     raise typer.Exit(_run(recipe, grid, table, figures, files, results, workers, quiet, as_json))
 
 
 def _files(data: Path, test: Path | None, labels: Path | None) -> dict[str, str]:
     given = {"train": data, "test": test, "labels": labels}
     return {key: str(path) for key, path in given.items() if path is not None}
+
+
+def _fetch(recipe: "Recipe", quiet: bool) -> None:
+    """Fetch the first data set of the recipe's list that can be had and checked, unless it or a better one is here."""
+    from mlrank.cli.fetch import fetch_entries
+    from mlrank.datasets import is_available
+    from mlrank.datasets.catalogue import read_catalogue
+    from mlrank.datasets.fetch import fetchable
+    from mlrank.errors import UserError
+
+    entries = read_catalogue()
+    for option in recipe.data:
+        entry = entries.get(option.dataset)
+        if entry is None:
+            continue
+        if is_available(entry.name):
+            return
+        if fetchable(entry) is None and entry.pinned:
+            if failed := fetch_entries([entry], [], False, quiet):
+                raise UserError("; ".join(failed))
+            return
 
 
 def _list() -> None:

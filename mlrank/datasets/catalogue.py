@@ -14,6 +14,7 @@ from mlrank.resources import shipped
 
 __all__ = [
     "Entry",
+    "Form",
     "Location",
     "PinnedFile",
     "check_sizes",
@@ -25,18 +26,34 @@ __all__ = [
     "read_catalogue",
 ]
 
-Role = Literal["train", "test", "labels"]
+# "train", "test" and "labels"; sets of label lists have further ones, such as "test dog".
+Role = str
 
 
 class PinnedFile(BaseModel):
-    """A file with its size and hash; `path` is relative to the data folder, `url` None where it has no address."""
+    """A file with its size and hash; `path` is relative to the data folder, `url` None where it has no address.
+
+    A file without a hash is unpinned: nobody can tell whether what an address sends is what was published.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     path: str
-    bytes: int
-    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    bytes: int | None = None
+    sha256: str | None = Field(None, pattern="^[0-9a-f]{64}$")
     url: str | None = None
+    mirrors: tuple[str, ...] = ()
+
+
+class Form(BaseModel):
+    """Files of a data set in one format, with what the reader must be told about them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: str | None = None
+    files: Mapping[Role, PinnedFile] = {}
+    zero_based: bool | None = None
+    variables: Mapping[str, str] | None = None
 
 
 class Entry(BaseModel):
@@ -55,14 +72,24 @@ class Entry(BaseModel):
         Whether numbered features count from 0.
     made_from : tuple of PinnedFile
         The published files from which `files` were converted, if they were.
+    also : tuple of Form
+        Other files that hold the same data.
+    archive : PinnedFile or None
+        The archive that holds `files`; unpacked, they lie in a folder of its name.
+    by_hand : tuple of str
+        Addresses of archives with the same data that must be unpacked by hand.
+    further : tuple of PinnedFile
+        Other files published with the set, which loading it does not need.
+    features : mapping
+        Arguments of the generator of features, for sets of which only the labels can be had.
     generate : mapping
         Arguments of the generator, for stand-ins.
     n_train, n_test, n_features, n_labels : int
-        As loaded: a nominal feature counts once for each of its values.
+        As loaded: a nominal feature counts once for each of its values; None where it is not known before.
     n_attributes : int or None
         The published number of features where it differs from `n_features`.
     cardinality : float
-        Mean number of labels per row, to three digits.
+        Mean number of labels per row, to three digits; None where it is not published.
     split, citation, note : str
     caveat : str
         What every table made from the set must say about it.
@@ -77,18 +104,34 @@ class Entry(BaseModel):
     files: Mapping[Role, PinnedFile] = {}
     embedded: Mapping[Role, PinnedFile] = {}
     made_from: tuple[PinnedFile, ...] = ()
+    also: tuple[Form, ...] = ()
+    archive: PinnedFile | None = None
+    by_hand: tuple[str, ...] = ()
+    further: tuple[PinnedFile, ...] = ()
+    features: Mapping[str, Any] = {}
     zero_based: bool | None = None
     generate: Mapping[str, Any] = {}
     n_train: int
     n_test: int
-    n_features: int
+    n_features: int | None
     n_labels: int
     n_attributes: int | None = None
-    cardinality: float
+    cardinality: float | None
     split: Literal["official", "none"]
     citation: str
     note: str = ""
     caveat: str = ""
+
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        """The forms in which the data can be had, the first one first."""
+        return (Form(format=self.format, files=self.files, zero_based=self.zero_based), *self.also)
+
+    @property
+    def pinned(self) -> bool:
+        """Whether there is a hash for every file."""
+        files = (*self.files.values(), *((self.archive,) if self.archive else ()))
+        return all(file.sha256 for file in files)
 
 
 @dataclass(frozen=True)
@@ -99,12 +142,13 @@ class Location:
     ----------
     where : "MLRANK_DATA", "cache", "embedded" or "stand-in"
     files : mapping from role to Path
-    pinned : mapping from role to PinnedFile
+    form : Form
+        What the files hold.
     """
 
     where: str
     files: Mapping[Role, Path]
-    pinned: Mapping[Role, PinnedFile]
+    form: Form
 
 
 def read_catalogue() -> dict[str, Entry]:
@@ -145,11 +189,12 @@ def locate(entry: Entry) -> Location | None:
         If MLRANK_DATA is no folder.
     """
     if entry.generate:
-        return Location("stand-in", {}, {})
-    for where, folder, files in _places(entry):
-        paths = {role: folder / file.path for role, file in files.items()}
-        if paths and all(path.is_file() for path in paths.values()):
-            return Location(where, paths, files)
+        return Location("stand-in", {}, Form())
+    for where, folder, forms in _places(entry):
+        for form in forms:
+            paths = {role: folder / file.path for role, file in form.files.items()}
+            if paths and all(path.is_file() for path in paths.values()):
+                return Location(where, paths, form)
     return None
 
 
@@ -173,8 +218,8 @@ def check_sizes(location: Location) -> None:
         At the first one.
     """
     for role, path in location.files.items():
-        found, expected = path.stat().st_size, location.pinned[role].bytes
-        if found != expected:
+        found, expected = path.stat().st_size, location.form.files[role].bytes
+        if expected is not None and found != expected:
             message = f"holds {found} bytes, the catalogue's file has {expected}: not the same file; get it again"
             raise UserError(message, path)
 
@@ -183,7 +228,7 @@ def missing_message(entry: Entry) -> str:
     """Say in one line how to get the files of an entry that is not on this machine."""
     files = " ".join(file.path for file in entry.files.values())
     folder = f"set MLRANK_DATA to a folder that holds {files}"
-    if all(file.url for file in entry.files.values()):
+    if entry.archive or any(all(file.url for file in form.files.values()) for form in entry.forms):
         return f"data set '{entry.name}' is not on this machine: run 'mlrank datasets fetch {entry.name}', or {folder}"
     return f"data set '{entry.name}' is not on this machine and has no address of its own: {folder}"
 
@@ -192,11 +237,12 @@ def _by_name(entries: Mapping[str, Entry]) -> dict[str, Entry]:
     return {name: entry for entry in entries.values() for name in (entry.name, *entry.aliases)}
 
 
-def _places(entry: Entry) -> list[tuple[str, Path, Mapping[Role, PinnedFile]]]:
-    places = [("cache", cache_folder(), entry.files), ("embedded", shipped("datasets"), entry.embedded)]
+def _places(entry: Entry) -> list[tuple[str, Path, tuple[Form, ...]]]:
+    embedded = Form(format=entry.format, files=entry.embedded, zero_based=entry.zero_based)
+    places = [("cache", cache_folder(), entry.forms), ("embedded", shipped("datasets"), (embedded,))]
     if chosen := os.environ.get("MLRANK_DATA"):
         folder = Path(chosen).expanduser()
         if not folder.is_dir():
             raise UserError("MLRANK_DATA names no folder", chosen)
-        places.insert(0, ("MLRANK_DATA", folder, entry.files))
+        places.insert(0, ("MLRANK_DATA", folder, entry.forms))
     return places

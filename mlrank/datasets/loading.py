@@ -1,7 +1,7 @@
 """load_dataset: from a catalogue name or from files to a Dataset."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from mlrank.datasets.cache import read_cached
 from mlrank.datasets.catalogue import Entry, check_sizes, find_entry, is_known, locate, missing_message
 from mlrank.datasets.files import file_stem
+from mlrank.datasets.label_lists import LABEL_LISTS, read_lists
 from mlrank.datasets.parsed import Parsed, Source
 from mlrank.datasets.readers import format_of
 from mlrank.datasets.record import Dataset
@@ -81,13 +82,17 @@ def load_dataset(
 
 @dataclass(frozen=True)
 class Found:
-    """Where a data set would be read from, and what to call it; `key` is its format, None for a stand-in."""
+    """Where a data set would be read from, and what to call it.
+
+    `key` is its format, None for a stand-in; `lists` are the files, by role, of a set that is label lists alone.
+    """
 
     key: str | None
     source: Source
     name: str
     said: str
     entry: Entry | None = None
+    lists: Mapping[str, Path] = field(default_factory=dict)
 
 
 def find_source(
@@ -132,6 +137,10 @@ def load_found(found: Found, name: str | None = None) -> Dataset:
     """
     if found.key is None:
         return generate(name or found.name, **(found.entry.generate if found.entry else {}))
+    if found.entry and found.lists:
+        parsed = read_lists(found.key, found.lists, found.entry.features)
+        said = f"stand-in data: the labels are those of {found.said}; the features are generated from them"
+        return _dataset(parsed, name or found.name, said)
     return _dataset(read_cached(found.key, found.source), name or found.name, found.said)
 
 
@@ -152,11 +161,14 @@ def _in_catalogue(entry: Entry) -> Found:
         raise UserError(missing_message(entry))
     check_sizes(location)
     files = location.files
-    parts = tuple(files[role] for role in ("train", "test") if role in files)
+    form, parts = location.form, tuple(files[role] for role in ("train", "test") if role in files)
     where = {"embedded": "embedded copy", "cache": "from the cache"}.get(location.where, f"from {location.where}")
     caveat = f", {entry.caveat}" if entry.caveat else ""
-    source = Source(parts, files.get("labels"), entry.zero_based)
-    return Found(entry.format, source, entry.name, f"{entry.title}, {where}{caveat}", entry)
+    said = f"{entry.title}, {where}{caveat}{'' if entry.pinned else ', unpinned'}"
+    if form.format in LABEL_LISTS:
+        return Found(form.format, Source(tuple(files.values())), entry.name, said, entry, files)
+    source = Source(parts, files.get("labels"), form.zero_based, variables=form.variables)
+    return Found(form.format, source, entry.name, said, entry)
 
 
 def _dataset(parsed: Parsed, name: str, source: str) -> Dataset:

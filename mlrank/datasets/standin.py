@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features
 from mlrank.datasets.record import Dataset
 
-__all__ = ["generate"]
+__all__ = ["features_like", "generate"]
 
 # How much a row's main group is raised, in standard deviations of z.
 MAIN_GROUP_RAISE = 1.5
@@ -107,6 +107,24 @@ def generate(
         None if n_train is None else (rows[:n_train], rows[n_train:]),
         f"stand-in data{' for ' * bool(stands_for)}{stands_for}, generated (seed {seed})",
     )
+
+
+def features_like(Y: BoolArray, *, n_features: int, noise: float = 1.0, seed: int) -> Features:
+    """Generate features for given labels: noisy linear images of them, so that a method can learn what is known.
+
+    Parameters
+    ----------
+    Y : (n_samples, n_labels) bool ndarray
+    n_features : int
+    noise : float
+        Standard deviation of the noise, where the labels' signal has about 1.
+    seed : int
+    """
+    rng = np.random.default_rng(seed)
+    directions = rng.standard_normal((Y.shape[1], n_features)) / np.sqrt(max(1.0, float(Y.sum() / len(Y))))
+    # Rounded, because the last bits of a matrix product differ between machines.
+    signal = csr_array(Y).astype(np.float64) @ directions
+    return np.round(signal + noise * rng.standard_normal(signal.shape), 6)
 
 
 def _check(

@@ -6,6 +6,7 @@ import pytest
 from mlrank import load_dataset
 from mlrank.datasets import READERS, dataset_hash, is_available, read_catalogue
 from mlrank.datasets.catalogue import find_entry, locate
+from mlrank.datasets.label_lists import LABEL_LISTS
 from mlrank.errors import UserError
 from tests.datasets.writers import WEATHER, WEATHER_XML
 
@@ -22,14 +23,23 @@ def test_entries_are_complete_and_consistent():
     assert len(names) == len(set(names))
     for entry in entries.values():
         assert bool(entry.generate) != bool(entry.files)
-        assert entry.format is None or entry.format in READERS
+        assert entry.format is None or entry.format in {**READERS, **LABEL_LISTS}
+        assert (entry.format in LABEL_LISTS) == bool(entry.features)
         assert (
-            ("test" in entry.files or "n_train" in entry.generate) == (entry.split == "official") == (entry.n_test > 0)
+            (any(role.split()[0] == "test" for role in entry.files) or "n_train" in entry.generate)
+            == (entry.split == "official")
+            == (entry.n_test > 0)
         )
-        assert ("labels" in entry.files) == (entry.format not in (None, "clus"))
-        # Without an address of their own, files must say from which published ones they were made.
-        assert bool(entry.made_from) == any(file.url is None for file in entry.files.values())
+        assert entry.format != "mulan" or "labels" in entry.files
+        # Files without an address must say from which published ones they were made, or that none is known.
+        own = all(file.url for file in entry.files.values()) or entry.archive or entry.generate
+        assert own or entry.made_from or "no address is known" in entry.note
         assert all(file.url for file in entry.made_from)
+        assert all(file.sha256 and file.bytes for form in entry.also for file in form.files.values())
+        # Each file is either pinned in full or not at all, and its entry says so.
+        files = [*entry.files.values(), *([entry.archive] if entry.archive else [])]
+        assert all((file.sha256 is None) == (file.bytes is None) for file in files)
+        assert entry.pinned or "unpinned" in entry.note
         assert entry.citation
         assert entry.embedded.keys() in (set(), entry.files.keys())
 
@@ -68,8 +78,8 @@ def test_unknown_names_and_missing_sets():
         "or set MLRANK_DATA to a folder that holds emotions/emotions-train.arff "
         "emotions/emotions-test.arff emotions/emotions.xml"
     )
-    with pytest.raises(UserError, match=r"'yahoo-arts' .* has no address of its own: set MLRANK_DATA"):
-        load_dataset("yahoo-arts")
+    with pytest.raises(UserError, match=r"'yahoo-arts-full' .* has no address of its own: set MLRANK_DATA"):
+        load_dataset("yahoo-arts-full")
     assert find_entry("music").name == "emotions"
 
 

@@ -51,7 +51,7 @@ def test_info_of_a_set_that_is_here():
     )
     assert loaded["label_frequencies"][0] == {"label": "Class12", "positives": 1816}
     files = read_catalogue()["yeast"].files
-    assert described["files"]["train"] == files["train"].model_dump()
+    assert described["files"]["train"] == files["train"].model_dump(mode="json")
     text = run("info", "yeast")
     # Folded over lines where the terminal is narrow, never cut.
     joined = "".join(part.strip() for part in text.splitlines())

@@ -1,0 +1,100 @@
+"""``mlrank datasets fetch``."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlrank.cli.options import Json, Quiet
+
+if TYPE_CHECKING:
+    from mlrank.datasets.catalogue import Entry
+
+__all__ = ["fetch", "fetch_entries"]
+
+
+def fetch(
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME...|all", help="Catalogue names, or all.")] = None,
+    show_list: Annotated[bool, typer.Option("--list", help="Print addresses and hashes instead.")] = False,
+    mirror: Annotated[
+        list[str] | None, typer.Option("--mirror", metavar="URL", help="A further address, tried after the published.")
+    ] = None,
+    unpinned: Annotated[bool, typer.Option("--unpinned", help="Take files too for which no hash is known.")] = False,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Bring data sets into the cache: resumed, checked by SHA-256, nothing asked for that is here already.
+
+    Examples:
+
+    * `mlrank datasets fetch imageclef2007 scene`
+    * `mlrank datasets fetch all`
+    * `mlrank datasets fetch scene --list` to fetch by hand
+    """
+    from mlrank.datasets.catalogue import find_entry, read_catalogue
+    from mlrank.datasets.fetch import fetchable
+    from mlrank.errors import UserError
+
+    everything = names == ["all"] or (show_list and not names)
+    if not names and not show_list:
+        raise UserError("which data set? 'mlrank datasets list' shows them; or all")
+    entries = list(read_catalogue().values()) if everything else [find_entry(name) for name in names or ()]
+    if everything:
+        entries = [entry for entry in entries if fetchable(entry) is None and (entry.pinned or unpinned or show_list)]
+    if show_list:
+        _show(entries, as_json)
+        return
+    failed = fetch_entries(entries, mirror or [], unpinned, quiet)
+    if failed:
+        raise UserError("; ".join(failed))
+
+
+def fetch_entries(entries: list["Entry"], mirrors: list[str], unpinned: bool, quiet: bool) -> list[str]:
+    """Fetch entries, one after the other; return what is to be said about those that failed."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    from mlrank.datasets.fetch import fetch as fetch_entry
+    from mlrank.errors import UserError
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    failed = []
+    with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as progress:
+        tasks: dict[str, Any] = {}
+
+        def show(name: str, here: int, size: int | None) -> None:
+            if name not in tasks:
+                tasks[name] = progress.add_task(name, total=size)
+            progress.update(tasks[name], completed=here)
+
+        for entry in entries:
+            try:
+                for line in fetch_entry(entry, mirrors=mirrors, unpinned=unpinned, progress=show):
+                    if not quiet:
+                        console.print(line, highlight=False, markup=False, soft_wrap=True)
+            except UserError as error:
+                failed.append(str(error))
+    return failed
+
+
+def _show(entries: list["Entry"], as_json: bool) -> None:
+    from mlrank.datasets.cache import cache_folder
+    from mlrank.datasets.fetch import addresses, fetchable, wanted
+
+    if as_json:
+        import json
+
+        rows = [{"name": entry.name, "files": [file.model_dump() for file in wanted(entry)]} for entry in entries]
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    for entry in entries:
+        typer.echo(entry.name)
+        if reason := fetchable(entry):
+            typer.echo(f"  {reason}")
+        for file in wanted(entry):
+            typer.echo(f"  {cache_folder() / file.path}")
+            typer.echo(f"    {file.bytes or '?'} bytes, sha256 {file.sha256 or 'unknown: unpinned'}")
+            for address in addresses(file):
+                typer.echo(f"    {address}")
+        for address in entry.by_hand:
+            typer.echo(f"  the same data, to be unpacked by hand: {address}")

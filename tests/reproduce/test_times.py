@@ -1,0 +1,122 @@
+import pytest
+
+from mlrank.errors import UserError
+from mlrank.reproduce import TimesTable, compare_times, load_recipe, render_comparison, times_mapping, times_of
+
+TIMES = """\
+times:
+  table: Table 10
+  protocol: [both stop at 0.1]
+  methods:
+    slow: {solver: rank_svm, algorithm: frank_wolfe, threshold: zero}
+    fast: {solver: rank_svm, threshold: zero}
+  expected: {slow: 100.0, fast: 2.0}
+  claim: fast is faster
+  faster_first: [fast, slow]
+"""
+
+
+@pytest.fixture
+def timed(folder):
+    path = folder / "tiny.yaml"
+    path.write_text(path.read_text() + TIMES)
+    return load_recipe("tiny", folder)
+
+
+def run(make, method, seconds, converged=True, **settings):
+    info = {"n_iter": 7, "objective": 1.0, "optimality": 0.05 if converged else 0.9, "converged": converged}
+    return make(method, **settings) | {"time": {"fit": seconds}, "info": info}
+
+
+def judged(recipe, records, place=1):
+    comparison = compare_times(recipe, recipe.times, recipe.data[place], records)
+    (claim,) = comparison.claims
+    return comparison, claim
+
+
+def test_seconds_stand_beside_the_papers_and_the_ratio_is_told(timed, make):
+    records = [run(make, "slow", 30.0), run(make, "fast", 2.0), run(make, "fast", 9.0, dataset="fake")]
+    comparison, claim = judged(timed, records)
+    found = {cell.method: (cell.metric, cell.paper, cell.ours, cell.difference) for cell in comparison.cells}
+    assert found == {"slow": ("seconds", 100.0, 30.0, None), "fast": ("seconds", 2.0, 2.0, None)}
+    assert (claim.verdict, claim.ordering) == ("held", "held")
+    assert claim.details == ("slow took 15.0 times as long as fast; the paper's ratio is 50",)
+    assert comparison.title == "Table 10 of Somebody, 2000 beside ours on real (same data and split)"
+    assert "slow (r0): reached relative gap 5.0e-02 after 7 iterations" in comparison.notes
+    assert "protocol: both stop at 0.1" in comparison.notes
+    assert "| slow   |" in render_comparison(comparison, "md")
+
+
+def test_a_slow_method_that_was_stopped_early_took_more_than_that(timed, make):
+    comparison, claim = judged(timed, [run(make, "slow", 30.0, converged=False), run(make, "fast", 2.0)])
+    assert claim.ordering == "held"
+    assert claim.details[0].startswith("slow took more than 15.0 times as long as fast")
+    assert "slow (r0): stopped at relative gap 9.0e-01 after 7 iterations" in comparison.notes
+    # Stopped before the fast one was through, it may have been slower or not.
+    _, claim = judged(timed, [run(make, "slow", 1.0, converged=False), run(make, "fast", 2.0)])
+    assert claim.ordering == "undecided"
+
+
+def test_a_claim_can_fail_or_be_undecided(timed, make):
+    assert judged(timed, [run(make, "slow", 1.0), run(make, "fast", 2.0)])[1].verdict == "failed"
+    for records in ([], [run(make, "slow", 9.0)], [run(make, "slow", 9.0), run(make, "fast", 2.0, converged=False)]):
+        _, claim = judged(timed, records)
+        assert claim.verdict == "undecided"
+        assert claim.details == ("no pair of times at the same gap; the paper's ratio is 50",)
+    failed = run(make, "slow", 9.0, status="failed")
+    assert judged(timed, [failed, run(make, "fast", 2.0)])[0].cells[0].ours is None
+
+
+def test_stand_in_data_are_not_comparable(timed, make):
+    records = [run(make, "slow", 30.0, dataset="fake", stand_in=True), run(make, "fast", 2.0, dataset="fake")]
+    _, claim = judged(timed, records, place=2)
+    assert (claim.verdict, claim.ordering) == ("not comparable", "held")
+
+
+def test_the_experiment_is_the_recipes_with_the_methods_timed(timed):
+    mapping = times_mapping(timed, timed.times, timed.data[1])
+    assert mapping["name"] == "tiny-times"
+    assert mapping["subset"] == {"rows": 10}
+    assert mapping["split"] == {"kind": "holdout", "train": 6, "test": 4}
+    assert mapping["methods"] == {
+        "slow": {"solver": "rank_svm", "algorithm": "frank_wolfe", "threshold": "zero"},
+        "fast": {"solver": "rank_svm", "threshold": "zero"},
+    }
+
+
+@pytest.mark.parametrize("name", ["Table 10", "10"])
+def test_a_table_is_asked_for_by_name_or_number(timed, name):
+    assert isinstance(times_of(timed, name), TimesTable)
+
+
+def test_tables_that_do_not_exist_are_refused(timed):
+    with pytest.raises(
+        UserError, match="the recipe 'tiny' is of Table 9; beside it there is Table 10, found --table 4"
+    ):
+        times_of(timed, "4")
+    with pytest.raises(UserError, match="the recipe 'tiny' is of Table 9, found --table 10"):
+        times_of(timed.model_copy(update={"times": None}), "10")
+
+
+def test_a_method_that_is_not_timed_is_refused(folder):
+    path = folder / "tiny.yaml"
+    path.write_text(path.read_text() + TIMES.replace("[fast, slow]", "[fats, slow]"))
+    with pytest.raises(UserError, match=r"unknown method 'fats'\. Did you mean 'fast'"):
+        load_recipe("tiny", folder)
+
+
+@pytest.mark.parametrize(("name", "ratio"), [("imageclef", 50), ("mediamill", 52)])
+def test_the_shipped_recipes_time_both_methods_at_the_same_gap(name, ratio):
+    from mlrank.config import parse_config
+    from mlrank.yamlfile import dump_yaml
+
+    recipe = load_recipe(name)
+    times = times_of(recipe, "3")
+    mapping = times_mapping(recipe, times, recipe.data[-1])
+    config = parse_config(dump_yaml(mapping), "recipe")
+    points = {method: config.methods[method].grid() for method in times.expected}
+    assert [len(grid) for grid in points.values()] == [1, 1]
+    assert {(grid[0].settings["tol"], grid[0].settings["C"]) for grid in points.values()} == {
+        (0.1, 8 if name == "imageclef" else 1024)
+    }
+    assert round(times.expected["Frank-Wolfe"] / times.expected["DCD"]) == ratio

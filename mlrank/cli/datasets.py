@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlrank.cli.check import check
+from mlrank.cli.convert import convert
 from mlrank.cli.fetch import fetch
 from mlrank.cli.options import Json
 
@@ -15,6 +16,7 @@ __all__ = ["app"]
 
 app = typer.Typer(help="List, describe, check, convert and fetch data sets.", no_args_is_help=True)
 app.command("check")(check)
+app.command("convert")(convert)
 app.command("fetch")(fetch)
 
 # How many of the most and the least frequent labels `info` shows.

@@ -1,4 +1,4 @@
-"""Rows to train and to test on: the official split, seeded hold-outs and folds, plain or multi-label stratified.
+"""Rows to train and to test on: the official split, seeded hold-outs and folds, stratified or not, papers' samples.
 
 Stratified means iterative stratification (Sechidis, Tsoumakas & Vlahavas 2011, algorithm 1), by the library
 `iterative-stratification`. Its parts are only nearly as large as asked for, and a rare label can still land
@@ -18,7 +18,7 @@ from mlrank.errors import UserError, unknown_name
 
 __all__ = ["SPLIT_KINDS", "Split", "holdout_sizes", "kfold", "make_splits"]
 
-SPLIT_KINDS = ("official", "holdout", "kfold")
+SPLIT_KINDS = ("official", "holdout", "kfold", "per_class", "strata")
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Split:
     Parameters
     ----------
     name : str
-        "official", "r0" (hold-out, repeat 0) or "r0f1" (repeat 0, fold 1).
+        "official", "r0" (repeat 0) or "r0f1" (repeat 0, fold 1).
     train, test : int64 ndarray of row numbers
 
     Raises
@@ -59,6 +59,9 @@ def make_splits(
     test: float | None = None,
     folds: int = 5,
     stratified: bool = True,
+    parts: int = 10,
+    single: int | None = None,
+    multiple: int | None = None,
     repeats: int = 1,
 ) -> list[Split]:
     """Return the splits of a data set, the same ones for the same arguments.
@@ -70,10 +73,14 @@ def make_splits(
         The split the data set comes with.
     seed : int, not negative
         Each repeat draws from a seed derived from this one by hashing.
-    kind : "official", "holdout" or "kfold"
+    kind : "official", "holdout", "kfold", "per_class" or "strata"
     train, test : int or float
         For "holdout": numbers of rows, or fractions of all rows in (0, 1). Rows beyond both are left out.
     folds, stratified, repeats : as the names say
+    parts : int
+        For "per_class": the rows of each label are divided into so many parts, one of which is trained on.
+    single, multiple : int
+        For "strata": numbers of training rows with one label and with several; all other rows are tested on.
 
     Raises
     ------
@@ -88,6 +95,10 @@ def make_splits(
     if kind == "kfold":
         pairs = [kfold(Y, folds, _repeat_seed(seed, r), stratified) for r in range(repeats)]
         return [Split(f"r{r}f{f}", *pair) for r, found in enumerate(pairs) for f, pair in enumerate(found)]
+    if kind == "per_class":
+        return [_per_class(Y, parts, _repeat_seed(seed, r), f"r{r}") for r in range(repeats)]
+    if kind == "strata":
+        return [_strata(Y, single, multiple, _repeat_seed(seed, r), f"r{r}") for r in range(repeats)]
     raise UserError(unknown_name("kind of split", kind, SPLIT_KINDS))
 
 
@@ -164,6 +175,43 @@ def _holdout(Y: BoolArray, sizes: tuple[int, int], seed: int, stratified: bool, 
     if (split.train.size, split.test.size) != sizes:
         raise ValueError(f"split {name} has {split.train.size} + {split.test.size} rows, not {sizes}")
     return split
+
+
+def _per_class(Y: BoolArray, parts: int, seed: int, name: str) -> Split:
+    """Train on one of `parts` random parts of each label's rows, on one row of a label with fewer (SLRM paper, 4.3).
+
+    A row is trained on if any of its labels has drawn it, and tested on if none has.
+    """
+    if parts < 2:
+        raise UserError(f"per_class needs 2 parts or more, found {parts}")
+    rng = np.random.default_rng(seed)
+    chosen = np.zeros(Y.shape[0], dtype=np.bool_)
+    for label in range(Y.shape[1]):
+        rows = rng.permutation(np.flatnonzero(Y[:, label]))
+        # With fewer rows than parts some parts are empty, and one row is taken.
+        part = np.array_split(rows, parts)[int(rng.integers(parts))]
+        chosen[part if rows.size >= parts else rows[:1]] = True
+    return _test_the_rest(chosen, "per_class", name)
+
+
+def _strata(Y: BoolArray, single: int | None, multiple: int | None, seed: int, name: str) -> Split:
+    """Train on random rows with one label and with several (efficient multi-label ranking paper, section 4)."""
+    if single is None or multiple is None:
+        raise UserError("strata needs both single and multiple: numbers of rows with one label and with several")
+    rng, n_labels, chosen = np.random.default_rng(seed), Y.sum(axis=1), np.zeros(Y.shape[0], dtype=np.bool_)
+    strata = (("one label", single, n_labels == 1), ("several labels", multiple, n_labels > 1))
+    for what, wanted, stratum in strata:
+        rows = np.flatnonzero(stratum)
+        if wanted > rows.size:
+            raise UserError(f"strata wants {wanted} rows with {what}, the data has {rows.size}")
+        chosen[rng.choice(rows, wanted, replace=False)] = True
+    return _test_the_rest(chosen, "strata", name)
+
+
+def _test_the_rest(chosen: BoolArray, kind: str, name: str) -> Split:
+    if not chosen.any() or chosen.all():
+        raise UserError(f"{kind} would leave {int(chosen.sum())} train and {int((~chosen).sum())} test rows")
+    return Split(name, np.flatnonzero(chosen), np.flatnonzero(~chosen))
 
 
 def _assert_complete(n_samples: int, *parts: IntArray) -> None:

@@ -34,7 +34,7 @@ def convert(
     * `mlrank datasets convert yeast yeast.svm`
     * `mlrank datasets convert mine.csv mine.arff --label-columns -6 --to meka`
     """
-    from mlrank import load_dataset
+    from mlrank.datasets import load_dataset
     from mlrank.datasets.convert import convert as write
     from mlrank.datasets.convert import target_format
 

@@ -1,6 +1,6 @@
 """The parts of an experiment, as frozen objects that refuse what they do not know."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -29,6 +29,8 @@ _SPLIT_USES = {
     "official": (),
     "holdout": ("train", "test", "stratified", "repeats"),
     "kfold": ("folds", "stratified", "repeats"),
+    "per_class": ("parts", "repeats"),
+    "strata": ("single", "multiple", "repeats"),
 }
 
 
@@ -128,11 +130,14 @@ class SplitConfig(BaseModel):
 
     model_config = _FROZEN
 
-    kind: Annotated[Literal["official", "holdout", "kfold"], BeforeValidator(one_of("kind of split", split_kinds))]
+    kind: Annotated[str, BeforeValidator(one_of("kind of split", split_kinds))]
     train: Size = None
     test: Size = None
     folds: Annotated[int, Field(ge=2)] = 5
     stratified: bool = True
+    parts: Annotated[int, Field(ge=2)] = 10
+    single: Annotated[int, Field(ge=0)] | None = None
+    multiple: Annotated[int, Field(ge=0)] | None = None
     repeats: Count = 1
 
     @model_validator(mode="after")
@@ -142,6 +147,9 @@ class SplitConfig(BaseModel):
             if key not in ("kind", *_SPLIT_USES[self.kind]) and getattr(self, key) != field.default:
                 uses = ", ".join(_SPLIT_USES[self.kind]) or "no further key"
                 found.append(((key,), f"'{key}' has no effect with kind '{self.kind}', which uses {uses}"))
+        if self.kind == "strata":
+            absent = [key for key in ("single", "multiple") if getattr(self, key) is None]
+            found += [((), f"kind 'strata' needs '{key}': a number of rows") for key in absent]
         if self.kind == "holdout":
             absent = [key for key in ("train", "test") if getattr(self, key) is None]
             found += [((), f"kind 'holdout' needs '{key}': a number or fraction of rows") for key in absent]

@@ -5,6 +5,7 @@ import pytest
 
 from mlrank.config import parse_config
 from mlrank.errors import UserError
+from mlrank.experiment.data import plan
 from mlrank.splits import make_splits
 from mlrank.yamlfile import FileErrors, dump_yaml
 
@@ -98,3 +99,15 @@ def test_mistakes_in_configs(split, said):
     with pytest.raises(FileErrors) as caught:
         parse_config(CONFIG.format(split), "c.yaml")
     assert said in str(caught.value)
+
+
+def test_results_say_how_the_training_rows_were_drawn(tmp_path):
+    lines = "".join(f"{row % 3} 1:{row + 1}\n" for row in range(60))
+    (tmp_path / "d.svm").write_text(lines)
+    config = CONFIG.replace("scene", str(tmp_path / "d.svm"))
+    (data,) = plan(parse_config(config.format("{kind: per_class, parts: 4}"), "c.yaml"))
+    assert "trained on one of 4 parts of each label's rows, at least one row: 15 rows (seed 0)" in data.changes
+    lines += "0,1 1:3\n" * 4
+    (tmp_path / "d.svm").write_text(lines)
+    (data,) = plan(parse_config(config.format("{kind: strata, single: 20, multiple: 2}"), "c.yaml"))
+    assert "trained on 20 rows with one label and 2 with several: 22 rows (seed 0)" in data.changes

@@ -17,6 +17,8 @@ __all__ = ["Block", "file_stem", "is_packed", "read_blocks", "read_whole", "show
 
 # A quarter of a megabyte amortises the overhead of a call; more would only raise the peak memory.
 BLOCK_SIZE = 1 << 18
+# No row of numbers is longer; a line without end must not fill the memory.
+MOST_LINE = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,15 @@ def read_blocks(path: Path) -> Iterator[Block]:
         If the file is missing, unreadable, damaged or UTF-16.
     """
     line = 1
-    for text in _whole_lines(_pieces(path)):
-        block = Block(path, text, line)
-        yield block
-        line += block.n_lines
+    try:
+        for text in _whole_lines(_pieces(path)):
+            block = Block(path, text, line)
+            yield block
+            line += block.n_lines
+    except _LongLineError as error:
+        raise UserError(
+            f"a line of more than {MOST_LINE} bytes: this is no text file of rows", path, line, 1
+        ) from error
 
 
 def read_whole(path: Path) -> bytes:
@@ -148,15 +155,24 @@ def _without_mark(path: Path, piece: bytes) -> bytes:
     return piece.removeprefix(b"\xef\xbb\xbf")
 
 
+class _LongLineError(Exception):
+    """A line is longer than MOST_LINE."""
+
+
 def _whole_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
     # The start of an unfinished line is kept in pieces, so that one very long line costs linear time.
     waiting: list[bytes] = []
+    length = 0
     for piece in pieces:
         cut = piece.rfind(b"\n") + 1
         if cut == 0:
             waiting.append(piece)
+            length += len(piece)
+            if length > MOST_LINE:
+                raise _LongLineError
             continue
         yield b"".join([*waiting, piece[:cut]])
         waiting = [piece[cut:]] if cut < len(piece) else []
+        length = len(piece) - cut
     if waiting:
         yield b"".join([*waiting, b"\n"])

@@ -38,7 +38,7 @@ def _prepare_data(config: ExperimentConfig, entry: DatasetConfig) -> Data:
     if dataset.known is not None:
         raise UserError(f"{dataset.name}: has unknown label entries, which none of the methods here can use")
     splits = make_splits(dataset.Y, dataset.official, config.seed, **config.split.model_dump())
-    changes = [*changes, *_label_notes(dataset, splits)]
+    changes = [*changes, *_split_notes(config, splits), *_label_notes(dataset, splits)]
     return Data(dataset, dataset_hash(dataset), tuple(splits), tuple(changes))
 
 
@@ -47,6 +47,19 @@ def _load(entry: DatasetConfig) -> Dataset:
     if where is None:
         raise ValueError("a data set has a name or a file")
     return load_dataset(where, **entry.model_dump(exclude={"name", "train"}))
+
+
+def _split_notes(config: ExperimentConfig, splits: list[Split]) -> Iterator[str]:
+    """Say how a paper's way to sample the training rows went."""
+    split = config.split
+    how = {
+        "per_class": f"one of {split.parts} parts of each label's rows, at least one row",
+        "strata": f"{split.single} rows with one label and {split.multiple} with several",
+    }
+    if split.kind in how:
+        sizes = sorted({len(part.train) for part in splits})
+        rows = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else str(sizes[0])
+        yield f"trained on {how[split.kind]}: {rows} rows (seed {config.seed})"
 
 
 def _label_notes(dataset: Dataset, splits: list[Split]) -> Iterator[str]:

@@ -101,3 +101,25 @@ def test_columns_count_characters_not_bytes():
 def test_text_in_messages_stays_on_one_line():
     assert files.shown(b"a\nb\x00\xff") == "'a\\nb\\x00\ufffd'"
     assert files.shown("x" * 100) == "'" + "x" * 40 + "...'"
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "BLOCK_SIZE", 100)
+    monkeypatch.setattr(files, "MOST_LINE", 1000)
+    head = "0 1:1\n0 1:2\n"
+    path, packed = put(tmp_path, a_svm=head + "0 1:1" * 1000, b_svm=gzip.compress((head + "0" * 10**6).encode()))
+    for name in (path, packed):
+        with pytest.raises(UserError, match=r"svm:3:1: a line of more than 1000 bytes: this is no text file of rows"):
+            load_dataset(name)
+    path.write_text(head + "0 " + "1:1 ".join([""] * 200))
+    with pytest.raises(UserError, match="occurs twice"):  # 800 bytes are a line like any other
+        load_dataset(path)
+
+
+@pytest.mark.parametrize("content", ["0 1:1\0\n", "\0\n", "0\0 1:1\n", "0 1:1 \0 2:1\n"])
+def test_nul_bytes_are_refused_where_they_stand(tmp_path, content):
+    (path,) = put(tmp_path, a_svm="0 1:1\n" + content)
+    with pytest.raises(UserError) as caught:
+        load_dataset(path)
+    assert caught.value.line == 2
+    assert "\0" not in str(caught.value)

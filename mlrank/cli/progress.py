@@ -61,6 +61,8 @@ class _Reporter:
         if event["kind"] == "plan":
             self._plan(event)
             return
+        if event["kind"] == "best":
+            return
         record = event["record"]
         self.done += 1
         self.failed += record["error"] is not None

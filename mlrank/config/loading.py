@@ -83,6 +83,8 @@ def _name(where: tuple[str | int, ...]) -> str:
 
 
 def _wanted(kind: str, context: dict[str, Any]) -> str:
+    if kind == "greater_than":
+        return f"above {context['gt']:g}"
     if kind == "greater_than_equal":
         return f"{context['ge']} or more"
     if kind == "too_short":

@@ -34,6 +34,8 @@ _SPLIT_USES = {
 }
 
 
+SEARCH_STRATEGIES = ("grid", "staged", "halving", "random")
+
 # Where inside a block, and what is wrong there.
 Problem = tuple[tuple[str | int, ...], str]
 
@@ -176,13 +178,29 @@ class SubsetConfig(BaseModel):
 
 
 class SearchConfig(BaseModel):
-    """How grid points are compared: cross-validation on the training part."""
+    """How grid points are compared: cross-validation on the training part.
+
+    `max_fits` bounds the fits of one method on one split, `time_limit` the seconds of one fit.
+    """
 
     model_config = _FROZEN
 
     folds: Annotated[int, Field(ge=2)] = 5
     stratified: bool = True
     metric: MetricName = "f1_micro"
+    strategy: Annotated[str, BeforeValidator(one_of("strategy", lambda: SEARCH_STRATEGIES))] = "grid"
+    max_fits: Count | None = None
+    time_limit: Annotated[float, Field(gt=0, strict=False)] | None = None
+
+    @model_validator(mode="after")
+    def _bounded(self) -> "SearchConfig":
+        found: list[Problem] = []
+        if self.strategy == "random" and self.max_fits is None:
+            found.append(((), "strategy 'random' needs 'max_fits': how many fits it may make"))
+        if self.max_fits is not None and self.max_fits < self.folds:
+            found.append((("max_fits",), f"'max_fits' must allow one point, {self.folds} fits; found {self.max_fits}"))
+        _raise_all(found)
+        return self
 
 
 class ExperimentConfig(BaseModel):
@@ -218,7 +236,7 @@ class ExperimentConfig(BaseModel):
             "subset": self.subset.model_dump(exclude_none=True),
             "scale": self.scale,
             "methods": {name: method.resolved() for name, method in self.methods.items()},
-            "search": self.search.model_dump(),
+            "search": self.search.model_dump(exclude_none=True),
             "metrics": list(self.metrics),
             "seed": self.seed,
         }

@@ -1,6 +1,7 @@
 """The whole chain, once: dataset > split > search > fit > threshold > metrics > result."""
 
 from mlrank.experiment.data import Data, plan
-from mlrank.experiment.run import Event, run
+from mlrank.experiment.desk import Event
+from mlrank.experiment.run import plan_cells, run
 
-__all__ = ["Data", "Event", "plan", "run"]
+__all__ = ["Data", "Event", "plan", "plan_cells", "run"]

@@ -1,10 +1,12 @@
 """A cell of the experiment: one method on one split, with its grid, its keys and what its record says."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from mlrank import __version__
 from mlrank.arrays import IntArray
@@ -12,11 +14,28 @@ from mlrank.config import ExperimentConfig, GridPoint, MethodConfig
 from mlrank.experiment.data import Data
 from mlrank.metrics import METRICS
 from mlrank.results import checkout_commit, trial_key
-from mlrank.search import Chain, Point, best_point
+from mlrank.search import STRATEGIES, Chain, Plan, Point, Task, count_fits, groups
 from mlrank.splits import Split, kfold
 from mlrank.thresholds import THRESHOLDS
 
-__all__ = ["Cell", "cells"]
+__all__ = ["Cell", "Outcome", "Trial", "cells"]
+
+
+class Trial(NamedTuple):
+    """A grid point, by its place in the grid, on a fraction of the training rows of a fold."""
+
+    place: int
+    fold: int
+    fraction: float = 1.0
+
+
+class Outcome(NamedTuple):
+    """How far a search is: trials asked for and missing, all asked for so far, the grid point chosen, its value."""
+
+    missing: tuple[Trial, ...]
+    asked: tuple[Trial, ...]
+    chosen: int | None
+    value: float | None
 
 
 @dataclass(frozen=True)
@@ -28,6 +47,11 @@ class Cell:
     data: Data
     split: Split
     folds: tuple[tuple[IntArray, IntArray], ...]
+
+    @property
+    def label(self) -> str:
+        """What messages call the cell."""
+        return f"{self.data.dataset.name} / {self.split.name} / {self.method.name}"
 
     @cached_property
     def chain(self) -> Chain:
@@ -46,25 +70,69 @@ class Cell:
         return range(len(self.folds) if len(self.grid) > 1 else 0)
 
     @cached_property
-    def trials(self) -> list[list[Point]]:
-        """The trials, one list of grid points for each fold."""
-        return [[self._point(grid, fold) for grid in self.grid] for fold in self.searched_folds]
+    def plan(self) -> Plan:
+        """What the search strategy must know."""
+        search, axes = self.config.search, (*self.method.axes, *self.method.threshold_axes)
+        sign = 1.0 if METRICS[search.metric].higher_is_better else -1.0
+        most = None if search.max_fits is None else search.max_fits // search.folds
+        seed = int(trial_key(data=self.data.hash, rows=self._rows_hash, seed=self.config.seed)[:8], 16)
+        return Plan(tuple(len(values) for _, values in axes), most, sign, seed)
 
     @cached_property
-    def refits(self) -> list[Point]:
-        """The grid points as fits on the whole training part."""
-        return [self._point(grid, None) for grid in self.grid]
+    def n_trials(self) -> int:
+        """Number of fits that the search asks for."""
+        return count_fits(self.config.search.strategy, self.plan) * len(self.searched_folds)
 
-    def _point(self, grid: GridPoint, fold: int | None) -> Point:
-        config, method = self.config, self.method
-        where = {"data": self.data.hash, "rows": self._rows_hash, "scale": config.scale, "seed": config.seed}
+    def refit(self, index: int) -> Point:
+        """Return a grid point as a fit on the whole training part."""
+        return self._point(self.grid[index], None)
+
+    @cached_property
+    def trials(self) -> list[list[Point]]:
+        """The trials on all rows of a fold, one list of grid points for each fold."""
+        return [[self.trial(index, fold) for index in range(len(self.grid))] for fold in self.searched_folds]
+
+    def trial(self, index: int, fold: int, fraction: float = 1.0) -> Point:
+        """Return a grid point as a fit on (a fraction of) the training rows of a fold."""
+        trial = Trial(index, fold, fraction)
+        if trial not in self._points:
+            point = self._point(self.grid[index], fold, fraction)
+            self._points[trial] = point
+            self._places[point.key] = trial
+        return self._points[trial]
+
+    @cached_property
+    def _points(self) -> dict[Trial, Point]:
+        return {}
+
+    @cached_property
+    def _places(self) -> dict[str, Trial]:
+        return {}
+
+    def mean_of(self, point: Point, journal: Mapping[str, Mapping[str, Any]]) -> float | None:
+        """Return the mean over folds of a point on all rows; None while a fold is missing or where it has none."""
+        index, _, fraction = self._places[point.key]
+        if fraction < 1.0 or any(self.trial(index, fold).key not in journal for fold in self.searched_folds):
+            return None
+        return self._mean(index, 1.0, journal)
+
+    @cached_property
+    def _where(self) -> dict[str, Any]:
+        config = self.config
+        return {"data": self.data.hash, "rows": self._rows_hash, "scale": config.scale, "seed": config.seed}
+
+    def _point(self, grid: GridPoint, fold: int | None, fraction: float = 1.0) -> Point:
+        search, method = self.config.search, self.method
+        where = dict(self._where)
         if fold is not None:
-            search = config.search
             where |= {"fold": fold, "folds": search.folds, "stratified": search.stratified, "metric": search.metric}
         fit = where | {"solver": method.solver, "settings": grid.settings}
+        bounds: dict[str, Any] = {} if search.time_limit is None else {"time_limit": search.time_limit}
+        if fraction < 1.0:
+            bounds["fraction"] = fraction
         threshold = {"kind": method.threshold, "scores": method.threshold_scores} | grid.threshold_settings
         seed = int(trial_key(**fit)[:8], 16)
-        return Point(grid.settings, grid.threshold_settings, trial_key(**fit, threshold=threshold), seed)
+        return Point(grid.settings, grid.threshold_settings, trial_key(**fit, **bounds, threshold=threshold), seed)
 
     @cached_property
     def _rows_hash(self) -> str:
@@ -72,40 +140,98 @@ class Cell:
         return hashlib.blake2b(b"|".join(part.tobytes() for part in rows), digest_size=12).hexdigest()
 
     @cached_property
+    def inputs(self) -> dict[str, Any]:
+        """Everything that the run of this cell depends on, by name."""
+        method, searched = self.method, len(self.grid) > 1
+        search = self.config.search.model_dump(exclude_none=True) if searched else {}
+        return {
+            **self._where,
+            "version": __version__,
+            **{f"search.{name}": value for name, value in search.items()},
+            "time_limit": self.config.search.time_limit,
+            **{f"method.{name}": value for name, value in method.resolved().items()},
+        }
+
+    @cached_property
     def key(self) -> str:
         """Identifies everything that the run of this cell depends on."""
-        keys = [point.key for points in (*self.trials, self.refits) for point in points]
-        return trial_key(points=keys, version=__version__)
+        return trial_key(**self.inputs)
 
-    def choose(self, journal: Mapping[str, Mapping[str, Any]]) -> tuple[dict[str, Any], int | None]:
-        """Return what the search found, and the index of the best grid point or None where every point failed."""
-        by_fold = [[journal[point.key] for point in points] for points in self.trials]
-        records = [record for fold in by_fold for record in fold]
-        found = self._best(by_fold) if by_fold else None
-        summary = {
+    def outcome(self, journal: Mapping[str, Mapping[str, Any]]) -> Outcome:
+        """Return how far the search is by the journal: the fits it asks for next, or what it chose."""
+        if not self.searched_folds:
+            return Outcome((), (), 0, None)
+        search = STRATEGIES[self.config.search.strategy](self.plan)
+        asked: dict[Trial, None] = {}
+        means: dict[int, float | None] = {}
+        values: list[float | None] | None = None
+        while True:
+            try:
+                stage = next(search) if values is None else search.send(values)
+            except StopIteration as stop:
+                return Outcome((), tuple(asked), stop.value, None if stop.value is None else means[stop.value])
+            trials = [Trial(i, fold, stage.fraction) for fold in self.searched_folds for i in stage.points]
+            asked |= dict.fromkeys(trials)
+            missing = tuple(trial for trial in trials if self.trial(*trial).key not in journal)
+            if missing:
+                return Outcome(missing, tuple(asked), None, None)
+            values = [self._mean(i, stage.fraction, journal) for i in stage.points]
+            means |= dict(zip(stage.points, values, strict=True))
+
+    def _mean(self, index: int, fraction: float, journal: Mapping[str, Mapping[str, Any]]) -> float | None:
+        """Return a point's mean over the folds where its value is defined; None where there is none.
+
+        A point that failed in some fold is out: its mean would be over other folds than the others'.
+        """
+        records = [journal[self.trial(index, fold, fraction).key] for fold in self.searched_folds]
+        if any(record["error"] for record in records):
+            return None
+        defined = [record["value"] for record in records if record["value"] is not None]
+        return float(np.mean(defined)) if defined else None
+
+    def tasks(self, trials: Iterable[Trial], number: int) -> Iterator[Task]:
+        """Yield tasks for trials, one for each fold and preparation; `number` comes back with their results."""
+        by_fold: dict[tuple[int, float], list[Point]] = {}
+        for trial in trials:
+            by_fold.setdefault((trial.fold, trial.fraction), []).append(self.trial(*trial))
+        search = self.config.search
+        for (fold, fraction), points in by_fold.items():
+            train, test = self.folds[fold]
+            rows = self._part(train, fraction)
+            for group in groups(self.chain, points):
+                yield Task(self.chain, group, rows, test, search.metric, number, time_limit=search.time_limit)
+
+    def _part(self, train: IntArray, fraction: float) -> IntArray:
+        """Return the rows of a fold that a fraction keeps: a larger fraction keeps those of a smaller one."""
+        if fraction >= 1.0:
+            return train
+        count = max(1, round(fraction * train.size))
+        kept: IntArray = np.sort(np.random.default_rng(self.plan.seed).permutation(train)[:count])
+        return kept
+
+    def refit_task(self, index: int, number: int) -> Task:
+        """Return the task that fits grid point `index` on the whole training part."""
+        search, split = self.config.search, self.split
+        point = self.refit(index)
+        return Task(self.chain, (point,), split.train, split.test, search.metric, number, True, search.time_limit)
+
+    def summary(self, outcome: Outcome, journal: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """Return what a run's record says of its search."""
+        records = [journal[self.trial(*trial).key] for trial in outcome.asked]
+        return {
             "metric": self.config.search.metric,
-            "folds": len(by_fold),
+            "strategy": self.config.search.strategy,
+            "folds": len(self.searched_folds),
             "n_trials": len(records),
             "n_failed": sum(record["error"] is not None for record in records),
             "n_not_converged": sum(record.get("converged") is False for record in records),
-            "best": found[1] if found else None,
+            "best": outcome.value,
         }
-        if not by_fold:
-            return summary, 0
-        return summary, found[0] if found else None
-
-    def _best(self, by_fold: list[list[Mapping[str, Any]]]) -> tuple[int, float] | None:
-        # A point that failed in some fold is out: its mean would be over other folds than the others'.
-        values = [
-            [] if any(record["error"] for record in point) else [record["value"] for record in point]
-            for point in zip(*by_fold, strict=True)
-        ]
-        return best_point(values, METRICS[self.config.search.metric].higher_is_better)
 
     def describe(self, index: int | None) -> dict[str, Any]:
         """Return what a run's record says of the method, with the grid point `index` chosen (None: nothing)."""
         method, grid = self.method, self.grid[index or 0]
-        solver = self.chain.build(self.refits[index or 0])
+        solver = self.chain.build(self.refit(index or 0))
         return {
             "experiment": self.config.name,
             "dataset": self._describe_data(),
@@ -121,6 +247,7 @@ class Cell:
                 "oracle": bool(self.chain.threshold.ORACLE),
             },
             "key": self.key,
+            "inputs": self.inputs,
             "commit": checkout_commit(),
             "version": __version__,
         }

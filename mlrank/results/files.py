@@ -1,6 +1,7 @@
 """Files that are either whole or absent: deterministic JSON and npz, written beside and renamed."""
 
 import errno
+import fcntl
 import io
 import json
 import math
@@ -18,7 +19,7 @@ import numpy.typing as npt
 
 from mlrank.errors import UserError
 
-__all__ = ["dump_json", "make_folder", "npz_bytes", "os_errors", "plain", "safe_name", "write_atomic"]
+__all__ = ["dump_json", "locked", "make_folder", "npz_bytes", "os_errors", "plain", "safe_name", "write_atomic"]
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+ -]")
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -107,6 +108,16 @@ def os_errors(doing: str, path: Path) -> Iterator[None]:
         if error.errno == errno.ENOTDIR or (error.errno == errno.EEXIST and not path.is_dir()):
             reason = "a file stands where a folder is needed"
         raise UserError(f"cannot {doing}: {reason}", path) from error
+
+
+@contextmanager
+def locked(descriptor: int) -> Iterator[None]:
+    """Hold the lock of an open file or folder, which the system gives to one process at a time and frees at its end."""
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def make_folder(path: Path) -> None:

@@ -79,6 +79,12 @@ class RunFolder:
         """The journal of finished trials."""
         return Journal(self.path / "trials.jsonl")
 
+    def sweep(self) -> None:
+        """Remove files that a killed process left half written; nobody else may be at work on the folder."""
+        with os_errors("tidy up", self.path):
+            for part in self.path.rglob("*.part"):
+                part.unlink(missing_ok=True)
+
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write the resolved configuration, keys in the order given."""
         write_atomic(self.path / "config.yaml", dump_yaml(dict(config)).encode())

@@ -3,12 +3,13 @@
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from mlrank.errors import UserError
-from mlrank.results.files import dump_json, make_folder, os_errors
+from mlrank.results.files import dump_json, locked, make_folder, os_errors
 
 __all__ = ["Journal", "trial_key"]
 
@@ -32,10 +33,25 @@ class Journal:
         UserError
             If a line other than the last is damaged, or the file cannot be read.
         """
+        return self.read_from(0)[0]
+
+    def read_from(self, offset: int) -> tuple[dict[str, dict[str, Any]], int]:
+        """Return the records of the whole lines after byte `offset`, and where the last of them ends.
+
+        `offset` is 0 or what an earlier call returned: what other processes added since is read.
+
+        Raises
+        ------
+        UserError
+            As `read`.
+        """
         if not self.path.exists():
-            return {}
-        with os_errors("read the journal", self.path):
-            lines = self.path.read_bytes().split(b"\n")
+            return {}, 0
+        with os_errors("read the journal", self.path), open(self.path, "rb") as handle:
+            if handle.seek(0, os.SEEK_END) <= offset:
+                return {}, offset
+            handle.seek(offset)
+            lines = handle.read().split(b"\n")
         tail = lines.pop()  # what follows the last newline: empty, or a line cut short
         found: dict[str, dict[str, Any]] = {}
         for number, line in enumerate(lines, start=1):
@@ -44,28 +60,41 @@ class Journal:
                 found[record["key"]] = record
             elif number < len(lines) or tail:
                 message = "damaged line: expected a JSON object with a 'key'; delete it to redo its trial"
-                raise UserError(message, self.path, number)
-        return found
+                raise UserError(message, self.path, number if not offset else None)
+            else:
+                lines.pop()
+        return found, offset + sum(len(line) + 1 for line in lines)
 
-    def append(self, record: dict[str, Any]) -> None:
-        """Append one record and flush it to the disk; a torn last line is cut off first.
+    def append(self, *records: Mapping[str, Any]) -> None:
+        """Append records and flush them to the disk together; a torn last line is cut off first.
+
+        Processes that share the journal append one after the other.
 
         Raises
         ------
         ValueError
-            If the record has no string "key".
+            If a record has no string "key".
         UserError
             If the system refuses.
         """
-        if not isinstance(record.get("key"), str):
+        if not all(isinstance(record.get("key"), str) for record in records):
             raise ValueError("a journal record needs a string 'key'")
-        line = dump_json(record, indent=None).encode()
+        lines = "".join(dump_json(record, indent=None) for record in records).encode()
         make_folder(self.path.parent)
-        with os_errors("write the journal", self.path), open(self.path, "ab+") as handle:
+        with (
+            os_errors("write the journal", self.path),
+            open(self.path, "ab+", buffering=0) as handle,
+            locked(handle.fileno()),
+        ):
             _cut_torn_tail(handle)
-            handle.write(line)
-            handle.flush()
+            _write_all(handle, lines)
             os.fsync(handle.fileno())
+
+
+def _write_all(handle: IO[bytes], content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[handle.write(left) :]
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:

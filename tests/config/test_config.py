@@ -348,7 +348,10 @@ M = "methods: {M: {solver: toy}}\n"
         ),
         (
             f"{REST}{M}search: {{fold: 3}}\n",
-            ["5:10: unknown key of search 'fold'. Did you mean 'folds'? Known: folds, metric, stratified."],
+            [
+                "5:10: unknown key of search 'fold'. Did you mean 'folds'? "
+                "Known: folds, max_fits, metric, strategy, stratified, time_limit."
+            ],
         ),
         (
             f"{REST}{M}subset: {{rows: 0, top_label: 3}}\n",

@@ -1,0 +1,20 @@
+"""Searching grids and fitting what they choose: the only package that starts jobs."""
+
+from mlrank.search.pools import Pool, local_pool
+from mlrank.search.schedule import execute
+from mlrank.search.strategies import STRATEGIES, Plan, count_fits
+from mlrank.search.tasks import Chain, Point, Result, Task, groups
+
+__all__ = [
+    "STRATEGIES",
+    "Chain",
+    "Plan",
+    "Point",
+    "Pool",
+    "Result",
+    "Task",
+    "count_fits",
+    "execute",
+    "groups",
+    "local_pool",
+]

@@ -1,0 +1,151 @@
+"""Where tasks run: in this process, in worker processes of this machine, or on a Dask cluster.
+
+Every fit has one BLAS, OpenMP and numba thread wherever it runs, so that results do not depend on the place, and
+threads times workers stay within the cores.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from threadpoolctl import threadpool_limits
+
+from mlrank.arrays import BoolArray, Features
+from mlrank.search.fits import work
+from mlrank.search.mapped import Mapped, map_folder
+from mlrank.search.tasks import Result, Task
+
+__all__ = ["Pool", "local_pool"]
+
+_LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
+_ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES}
+IDLE_SECONDS = 60
+
+
+class Pool(Protocol):
+    """Runs tasks. `size` workers are at it; `depth` tasks may be handed over at a time."""
+
+    @property
+    def size(self) -> int:
+        """Number of workers."""
+        ...
+
+    @property
+    def depth(self) -> int:
+        """Number of tasks that keep all workers busy."""
+        ...
+
+    def load(self, X: Features, Y: BoolArray) -> None:
+        """Hand out the data that the tasks to come are about."""
+        ...
+
+    def submit(self, task: Task) -> "Future[list[Result]]":
+        """Start a task; its future has what `mlrank.search.fits.work` returns."""
+        ...
+
+    def mend(self) -> None:
+        """Make the pool fit for use after a task was lost."""
+        ...
+
+
+class SerialPool:
+    """Runs each task at once, in this process."""
+
+    size = depth = 1
+
+    def load(self, X: Features, Y: BoolArray) -> None:
+        """Keep the data."""
+        self.data = X, Y
+
+    def submit(self, task: Task) -> "Future[list[Result]]":
+        """Run the task; its future is done."""
+        future: Future[list[Result]] = Future()
+        future.set_result(work(task, *self.data))
+        return future
+
+    def mend(self) -> None:
+        """Do nothing: what happens here, happens to the caller."""
+
+
+class ProcessPool:
+    """Worker processes on this machine, which map the data from files."""
+
+    def __init__(self, size: int, folder: Path) -> None:
+        self.size, self.depth, self.folder = size, 2 * size, folder
+
+    def load(self, X: Features, Y: BoolArray) -> None:
+        """Write the data to files."""
+        self.data = Mapped.write(self.folder, X, Y)
+
+    def submit(self, task: Task) -> "Future[list[Result]]":
+        """Start the task as soon as a worker is free."""
+        future: Future[list[Result]] = self._executor().submit(_mapped_work, task, self.data)
+        return future
+
+    def mend(self) -> None:
+        """Do nothing: a broken executor is replaced by the next call of `submit`."""
+
+    def stop(self) -> None:
+        """End the workers, whatever they do."""
+        self._executor().shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
+
+    def _executor(self) -> Executor:
+        from joblib.externals.loky import get_reusable_executor
+
+        executor: Executor = get_reusable_executor(
+            max_workers=self.size, timeout=IDLE_SECONDS, initializer=_start_worker, env=_ONE_THREAD
+        )
+        return executor
+
+
+@contextmanager
+def local_pool(jobs: int) -> Iterator[Pool]:
+    """Give a pool of `jobs` workers on this machine; if the block fails, they are ended and not waited for."""
+    if jobs == 1:
+        with threadpool_limits(1), _numba_threads(1):
+            yield SerialPool()
+        return
+    with map_folder() as folder:
+        pool = ProcessPool(jobs, folder)
+        try:
+            yield pool
+        except BaseException:
+            pool.stop()
+            raise
+
+
+def _mapped_work(task: Task, data: Mapped) -> list[Result]:
+    return work(task, *data.open())
+
+
+def _start_worker() -> None:
+    """Leave interrupts to the parent, hold every library to one thread, and end when the parent is gone."""
+    import scipy.linalg  # noqa: F401  its BLAS must be there to be limited
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threadpool_limits(1)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
+@contextmanager
+def _numba_threads(count: int) -> Iterator[None]:
+    import numba
+
+    before = numba.get_num_threads()
+    numba.set_num_threads(count)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)

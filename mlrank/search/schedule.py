@@ -1,0 +1,68 @@
+"""Handing out tasks: parts of a long one go to idle workers, and what a dead worker held is done again."""
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+
+from mlrank.search.fits import died
+from mlrank.search.pools import Pool
+from mlrank.search.tasks import Result, Task
+
+__all__ = ["execute"]
+
+Finished = tuple[Task, list[Result]]
+
+
+def execute(tasks: Sequence[Task], pool: Pool, admit: Callable[[Task], Task]) -> Iterator[Finished]:
+    """Run tasks and yield (part of a task, its results) in the order in which they finish.
+
+    Parameters
+    ----------
+    tasks : their points may come back in several parts
+    pool : has the data loaded
+    admit : asked right before a task is started; returns it with the points that are still to be done here
+
+    A task whose worker died is tried again point by point, one at a time; a point whose worker dies then has failed.
+    """
+    waiting, suspects = deque(tasks), deque[Task]()
+    running: dict[Future[list[Result]], Task] = {}
+    while waiting or suspects or running:
+        if suspects and not running:
+            yield _try_alone(suspects.popleft(), pool)
+            continue
+        while waiting and not suspects and len(running) < pool.depth:
+            _spread(waiting, pool.size - len(running))
+            task = admit(waiting.popleft())
+            if task.points:
+                running[pool.submit(task)] = task
+        for future in wait(running, return_when=FIRST_COMPLETED).done if running else ():
+            task = running.pop(future)
+            if future.cancelled() or future.exception() is not None:
+                pool.mend()
+                suspects += (task.of([point]) for point in task.points)
+                continue
+            results = future.result()
+            if len(results) < len(task.points):
+                waiting.appendleft(task.of(task.points[len(results) :]))
+            yield task.of(task.points[: len(results)]), results
+
+
+def _spread(waiting: deque[Task], idle: int) -> None:
+    """Split the longest tasks until there is one for each idle worker."""
+    while len(waiting) < idle:
+        longest = max(range(len(waiting)), key=lambda i: len(waiting[i].points))
+        points = waiting[longest].points
+        if len(points) < 2:
+            return
+        middle = (len(points) + 1) // 2
+        task = waiting[longest]
+        waiting[longest] = task.of(points[:middle])
+        waiting.append(task.of(points[middle:]))
+
+
+def _try_alone(task: Task, pool: Pool) -> Finished:
+    try:
+        return task, pool.submit(task).result()
+    except Exception as error:  # the pool's own failure: those of the fit are results
+        pool.mend()
+        return task, [died(task, error)]

@@ -1,0 +1,85 @@
+"""What is to be fitted: points, what happens to the rows, and tasks made of points that share a preparation."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mlrank.arrays import IntArray
+
+__all__ = ["Chain", "Point", "Result", "Task", "groups"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A grid point.
+
+    settings, threshold_settings : of the solver and of the threshold
+    key : of the trial or run it is for
+    seed : of the fit; it comes from the solver's part of the key, so points that differ in the threshold share a fit
+    """
+
+    settings: Mapping[str, Any]
+    threshold_settings: Mapping[str, Any]
+    key: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Chain:
+    """What happens to scaled rows: a solver, a threshold, and the scores the threshold is fitted to."""
+
+    solver: type[Any]
+    threshold: type[Any]
+    threshold_scores: str
+    scale: str
+
+    @cached_property
+    def _draws(self) -> bool:
+        return "seed" in {field.name for field in fields(self.solver)}
+
+    def build(self, point: Point) -> Any:
+        """Return the solver with the point's settings; a solver that draws gets the point's seed."""
+        seeded = self._draws and "seed" not in point.settings
+        return self.solver(**point.settings, **({"seed": point.seed} if seeded else {}))
+
+
+@dataclass(frozen=True)
+class Task:
+    """Points to be fitted on the rows `train` and judged on the rows `test`.
+
+    `metric` is the search's; `number` tells the caller which of its cells a result belongs to; a `refit` task has one
+    point and returns everything that is stored of a run. A fit that takes more than `time_limit` seconds fails.
+    """
+
+    chain: Chain
+    points: tuple[Point, ...]
+    train: IntArray
+    test: IntArray
+    metric: str
+    number: int = 0
+    refit: bool = False
+    time_limit: float | None = None
+
+    def of(self, points: Sequence[Point]) -> "Task":
+        """Return the same task with other points."""
+        return replace(self, points=tuple(points))
+
+
+class Result(NamedTuple):
+    """What came of one point: the record, and for a refit the arrays."""
+
+    record: dict[str, Any]
+    arrays: dict[str, np.ndarray[Any, Any]]
+
+
+def groups(chain: Chain, points: Sequence[Point]) -> list[tuple[Point, ...]]:
+    """Group points with equal SHARED settings, in order: each group needs one preparation."""
+    shared = getattr(chain.solver, "SHARED", ())
+    sorted_out: dict[str, list[Point]] = {}
+    for point in points:
+        solver = chain.build(point)
+        sorted_out.setdefault(repr([getattr(solver, name) for name in shared]), []).append(point)
+    return [tuple(members) for members in sorted_out.values()]

@@ -43,7 +43,8 @@ def orthonormal_columns(A: FloatArray) -> tuple[FloatArray, FloatArray]:
         pivots = np.diag(factor)
         if pivots.min() <= PIVOT_RATIO * pivots.max():
             return _reflections(A)
-        Q = np.asarray(solve_triangular(factor, Q.T, trans="T", check_finite=False).T)
+        # A product with the inverse, as good as substitution here: the second round mends what the first left.
+        Q = Q @ solve_triangular(factor, np.eye(len(factor)), check_finite=False)
         R = factor @ R
     return Q, R
 

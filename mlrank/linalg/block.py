@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, pinvh
+from scipy.linalg.blas import dgemm
 
 from mlrank.arrays import FloatArray
 from mlrank.linalg.bases import orthonormal_columns
@@ -171,13 +172,13 @@ class BlockLanczos:
         """Return the coupling of blocks j and j + 1, making block j + 1 if it is not there."""
         while len(self.below) <= j:
             i = len(self.below)
-            diagonal = self._diagonal(i)
-            rest = self.operator.rest(self.half.pop())
-            rest -= self.block(i) @ diagonal
-            if i:
-                rest -= self.block(i - 1) @ self.below[i - 1].T
+            coupling = [self.below[i - 1].T, self._diagonal(i)] if i else [self._diagonal(i)]
+            rest = np.asfortranarray(self.operator.rest(self.half.pop()))
             before = self.basis[:, : self.ends[i]]
-            rest -= before @ (before.T @ rest)
+            last = self.basis[:, self.ends[i - 2] if i > 1 else 0 : self.ends[i]]
+            rest = dgemm(-1.0, last, np.vstack(coupling), beta=1.0, c=rest, overwrite_c=True)
+            # Of the earlier blocks only two are in A V; the others, which rounding brings in, are taken off here.
+            rest = dgemm(-1.0, before, before.T @ rest, beta=1.0, c=rest, overwrite_c=True)
             Q, R = self._new_directions(rest, before)
             self._store(Q)
             self.below.append(R)

@@ -35,6 +35,10 @@ __all__ = ["DenseSweeps", "FlatRows", "Flattening", "better_dense"]
 
 # Part of the gap that the distance to the proximal centre may make up, as a ratio to the step's own gap.
 BALANCE = 0.3
+# What each round leaves of the floor that a growing gap has put under theta.
+DECAY = 0.5
+# After this many setbacks the floor falls more slowly with each further one, so that they cannot go on for ever.
+PATIENCE = 8
 # Sparse rows fuller than this are cheaper dense, if they fit.
 DENSE_FROM = 0.25
 DENSE_BYTES = 2**30
@@ -135,18 +139,20 @@ class Flattening:
 
     def __init__(self, theta: float, lowest: float, highest: float) -> None:
         self.theta, self.lowest, self.highest = theta, lowest, highest
-        self.floor, self.last_gap, self.rounds = 0.0, np.inf, 0
+        self.floor, self.setbacks, self.last_gap, self.rounds = 0.0, 0, np.inf, 0
 
     def adapt(self, gap: float, outer: float) -> None:
         """Move theta by the absolute `gap` and the part `outer` of it that is distance to the centre."""
         self.rounds += 1
-        if self.rounds > 3:
+        # What a repair leaves of the gap may be rounding below 0.
+        if self.rounds > 3 and gap > 0:
             inner = max(gap - outer, 1e-12 * gap)
             wanted = self.theta * float(np.clip((outer / (BALANCE * inner)) ** 0.25, 1 / 3, 3))
             if gap > 1.5 * self.last_gap:
                 wanted = self.floor = max(wanted, 4 * self.theta)
+                self.setbacks += 1
             elif gap < self.last_gap:
-                self.floor *= 0.7
+                self.floor *= DECAY ** min(1.0, PATIENCE / max(self.setbacks, 1))
             self.theta = min(max(wanted, self.floor, self.lowest), self.highest)
         self.last_gap = gap
 
@@ -168,9 +174,12 @@ class DenseSweeps:
         self.centre, self.previous, self.working = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         moment = rows.moment[self.penalised]
         highest = float(moment.max(initial=0.0)) or 1.0
-        self.flattening = Flattening(float(moment.mean()) if flat else highest, 1e-12 * highest, highest)
+        # The mean moment without the leading one, which mostly is that of the common mean of all rows.
+        start = max(float(moment.sum() - highest) / len(moment), 1e-12 * highest) if flat else highest
+        self.flattening = Flattening(start, 1e-12 * highest, highest)
         # Steps of the bias are of order 1 even where all dual variables together are small.
-        self.bias = Flattening(max(self.flattening.theta, 0.5 / float(upper @ pairs.size)), 0.0, np.inf)
+        start = max(self.flattening.theta, 0.5 / float(upper @ pairs.size))
+        self.bias = Flattening(start, 1e-9 * start, 1e6 * start)
 
     def certify(self, alpha: FloatArray) -> tuple[FloatArray, float, float]:
         """Return training scores, primal and dual objective; see `feasible` for the dual variables."""

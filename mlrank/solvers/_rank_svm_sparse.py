@@ -85,7 +85,8 @@ class SparseSweeps:
         lowest, highest = float(rows.moment.min(initial=0.0)), float(rows.moment.max(initial=0.0)) or 1.0
         start = min(max(float(rows.norms.mean()) / 100, lowest), highest)
         self.flattening = Flattening(start if self.flat else highest, lowest, highest)
-        self.bias_step = Flattening(max(self.flattening.theta, 0.5 / float(upper @ pairs.size)), 0.0, np.inf)
+        start = max(self.flattening.theta, 0.5 / float(upper @ pairs.size))
+        self.bias_step = Flattening(start, 1e-9 * start, 1e6 * start)
         self.b = self.previous = np.zeros(pairs.n_labels)
 
     def certify(self, alpha: FloatArray) -> tuple[FloatArray, float, float]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from mlrank.arrays import FloatArray, IntArray
 from mlrank.datasets.arff import meka_labels
@@ -251,7 +251,7 @@ def shifts(train: Any, test: Any) -> FloatArray:
     pooled = (n * p + m * q) / (n + m)
     spread = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
     z = np.divide(p - q, spread, out=np.zeros_like(spread), where=spread > 0)
-    return np.asarray(2 * norm.sf(np.abs(z)))
+    return np.asarray(2 * ndtr(-np.abs(z)))
 
 
 def _notes(dataset: Dataset) -> Iterator[Finding]:

@@ -53,6 +53,15 @@ def test_findings_and_their_places(tmp_path):
     assert messages["unknown_labels"] == "1 label entries are unknown, in 1 rows"
 
 
+def test_rows_that_are_twice_in_the_test_part_alone_are_no_leak(tmp_path):
+    head = HEAD.replace("'r: -C -1'", "r")
+    rows = "9,5,q,9,0,0,1,0\n"
+    checkup, _ = checked(tmp_path, head + "1,4,p,1,1,1,1,1\n", head + rows + rows)
+    kinds = {finding.kind: finding.count for finding in checkup.findings}
+    assert kinds["duplicate_rows"] == 1
+    assert "leaks" not in kinds
+
+
 def test_a_sound_data_set_has_no_finding(tmp_path):
     head = HEAD.replace("'r: -C -1'", "r").replace("@attribute b numeric\n", "")
     train = head + "1,p,7,1,0,0,1\n2,q,3,0,1,1,0\n"

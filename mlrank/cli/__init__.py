@@ -9,6 +9,7 @@ from mlrank import __version__
 from mlrank.cli.datasets import app as datasets
 from mlrank.cli.evaluate import evaluate
 from mlrank.cli.reproduce import reproduce
+from mlrank.cli.status import status, why
 from mlrank.cli.table import table
 from mlrank.cli.train import train
 from mlrank.errors import UserError
@@ -52,6 +53,8 @@ app.command("train")(train)
 app.command("evaluate")(evaluate)
 app.command("reproduce")(reproduce)
 app.command("table")(table)
+app.command("status")(status)
+app.command("why")(why)
 app.add_typer(datasets, name="datasets")
 
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 __all__ = ["run_with_progress"]
 
 
-def run_with_progress(config: "ExperimentConfig", results: Path, jobs: int, quiet: bool) -> "RunFolder":
+def run_with_progress(
+    config: "ExperimentConfig", results: Path, jobs: int, quiet: bool, *, retry_failed: bool = False
+) -> "RunFolder":
     """Run `config` and show how far it is, on stderr; an interrupt says what is kept and exits with 130."""
     from rich.console import Console
     from rich.progress import (
@@ -42,7 +44,7 @@ def run_with_progress(config: "ExperimentConfig", results: Path, jobs: int, quie
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as progress:
         reporter = _Reporter(progress, console)
         try:
-            return run(config, results, jobs, reporter.notify)
+            return run(config, results, jobs, reporter.notify, retry_failed=retry_failed)
         except KeyboardInterrupt:
             progress.stop()
             reporter.tell_interrupted()

@@ -12,6 +12,7 @@ __all__ = ["train"]
 
 def train(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="YAML file of the experiment.")],
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Make failed fits again.")] = False,
     results: Results = Path("results"),
     jobs: Jobs = 0,
     quiet: Quiet = False,
@@ -24,6 +25,7 @@ def train(
     Examples:
 
     * `mlrank train configs/quickstart.yaml`
+    * `mlrank train my.yaml --retry-failed`
     * `mlrank train my.yaml --results /data/results --jobs 1`
     """
     from mlrank.cli.progress import run_with_progress
@@ -31,5 +33,5 @@ def train(
     from mlrank.config import load_config
 
     experiment = load_config(config)
-    folder = run_with_progress(experiment, results, worker_count(jobs), quiet)
+    folder = run_with_progress(experiment, results, worker_count(jobs), quiet, retry_failed=retry_failed)
     raise typer.Exit(show_run(folder, experiment.metrics, as_json))

@@ -1,5 +1,6 @@
 """A small experiment on files written on the spot, and solvers that misbehave."""
 
+import os
 import time
 from dataclasses import dataclass
 
@@ -64,4 +65,14 @@ class Slow(Means):
 
     def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
         time.sleep(0.1)
+        return super().fit(train, prepared)
+
+
+@dataclass(frozen=True)
+class Flaky(Means):
+    """As Means, but failing while the environment says so."""
+
+    def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
+        if os.environ.get("FLAKY"):
+            raise RuntimeError("not today")
         return super().fit(train, prepared)

@@ -1,0 +1,145 @@
+"""``mlrank status`` and ``mlrank why``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlrank.cli.options import Json, Results
+
+if TYPE_CHECKING:
+    from mlrank.config import ExperimentConfig
+    from mlrank.experiment.states import RunState
+    from mlrank.results import RunFolder
+
+__all__ = ["status", "why"]
+
+COLOURS = {"planned": "dim", "running": "cyan", "done": "green", "failed": "red", "stale": "yellow"}
+RUN_HELP = "Results folder of an experiment, or its YAML file."
+
+
+def status(
+    run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help=f"{RUN_HELP} Default: all in --results.")] = None,
+    results: Results = Path("results"),
+    as_json: Json = False,
+) -> None:
+    """Show which runs are planned, running, done, failed or stale, and what failed.
+
+    A run is stale if the data, the configuration or the version it was made with have changed; `mlrank why` says which.
+
+    Examples:
+
+    * `mlrank status`
+    * `mlrank status results/quickstart --json`
+    * `mlrank status my.yaml` tells what `mlrank train my.yaml` would find
+    """
+    from mlrank.errors import UserError
+    from mlrank.experiment.states import run_states
+    from mlrank.results import dump_json
+
+    places = [run] if run is not None else sorted(path.parent for path in results.glob("*/config.yaml"))
+    if not places:
+        raise UserError("no experiment was run here yet", results)
+    found = {}
+    for place in places:
+        config, folder = open_run(place, results)
+        found[config.name] = run_states(config, folder)
+    if as_json:
+        print(dump_json({name: [vars(state) for state in states] for name, states in found.items()}), end="")
+    else:
+        _print_states(found)
+    if any(state.state == "failed" for states in found.values() for state in states):
+        raise typer.Exit(2)
+
+
+def open_run(place: Path, results: Path) -> tuple["ExperimentConfig", "RunFolder"]:
+    """Return the configuration and the results folder that a user's RUN names."""
+    from mlrank.config import load_config
+    from mlrank.results import RunFolder, safe_name
+
+    if place.is_file():
+        config = load_config(place)
+        return config, RunFolder(results / safe_name(config.name))
+    folder = RunFolder.open(place)
+    return load_config(folder.path / "config.yaml"), folder
+
+
+def _print_states(found: dict[str, list["RunState"]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    table = Table("experiment", "data set", "split", "method", "state", "search fits", "failed")
+    for name, states in found.items():
+        for state in states:
+            shown = f"[{COLOURS[state.state]}]{state.state}"
+            fits = f"{state.n_done}/{state.n_trials}"
+            failed = str(len(state.errors) or "")
+            table.add_row(name, state.dataset, state.split, state.method, shown, fits, failed)
+    console.print(table)
+    for states in found.values():
+        for state in states:
+            for error in dict.fromkeys(state.errors):
+                where = f"{state.dataset} / {state.split} / {state.method}"
+                console.print(f"{where}: {error}", highlight=False, markup=False, soft_wrap=True)
+
+
+def why(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help=RUN_HELP)],
+    method: Annotated[str, typer.Argument(metavar="METHOD", help="Name of a method in the configuration.")],
+    results: Results = Path("results"),
+    as_json: Json = False,
+) -> None:
+    """Say why a method would be run again: which data, which line of the configuration or which version changed.
+
+    Examples:
+
+    * `mlrank why my.yaml Rank-SVM` compares what is stored with the file as it is now
+    * `mlrank why results/quickstart Rank-SVM`
+    """
+    from mlrank.errors import UserError, unknown_name
+    from mlrank.experiment.states import changes
+    from mlrank.results import dump_json
+
+    config, folder = open_run(run, results)
+    if method not in config.methods:
+        raise UserError(unknown_name("method", method, config.methods), run)
+    found = changes(config, folder, method)
+    if as_json:
+        plain = {label: None if those is None else [vars(change) for change in those] for label, those in found.items()}
+        print(dump_json(plain), end="")
+        return
+    file = run if run.is_file() else folder.path / "config.yaml"
+    for label, those in found.items():
+        if those is None:
+            print(f"{label}: not run yet")
+        elif not those:
+            print(f"{label}: nothing has changed since it was run")
+        for change in those or ():
+            print(f"{label}: {_place(file, method, change.name)}{_told(change)}")
+
+
+def _told(change: Any) -> str:
+    names = {"data": "the data", "rows": "the rows of the split", "version": "mlrank's version"}
+    name = names.get(change.name, change.name.removeprefix("method."))
+    if change.name in ("data", "rows"):
+        return f"{name} changed (hash {change.then}, now {change.now})"
+    return f"{name} was {_shown(change.then)}, is {_shown(change.now)}"
+
+
+def _shown(value: Any) -> str:
+    return "not set" if value is None else str(value)
+
+
+def _place(file: Path, method: str, name: str) -> str:
+    """Return "file:line: " of what an input's name stands for in the configuration, or nothing."""
+    from mlrank.yamlfile import load_yaml
+
+    block, _, key = name.partition(".")
+    where: tuple[str, ...] = {"method": ("methods", method, key), "search": ("search", key)}.get(block, (block,))
+    if name in ("data", "version"):
+        return ""
+    if name == "rows":
+        where = ("split",)
+    problem = load_yaml(file)[1].error("", *where)
+    return f"{problem.path}:{problem.line}: "

@@ -1,0 +1,97 @@
+"""In which state the runs of an experiment are, and why one would be made again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlrank.config import ExperimentConfig
+from mlrank.experiment.cell import Cell
+from mlrank.experiment.run import plan_cells
+from mlrank.results import RunFolder, claimed
+
+__all__ = ["Change", "RunState", "changes", "run_states"]
+
+STATES = ("planned", "running", "done", "failed", "stale")
+
+
+@dataclass(frozen=True)
+class RunState:
+    """A run: how far its search is, and the last line of each error.
+
+    `state` is "done" or "failed" as stored; "stale" if what is stored depends on something that has changed since;
+    "running" if a process is at it; else "planned".
+    """
+
+    dataset: str
+    split: str
+    method: str
+    state: str
+    n_done: int
+    n_trials: int
+    errors: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something a stored run depends on: its name, and its value then and now (None: was or is not there)."""
+
+    name: str
+    then: Any
+    now: Any
+
+
+def run_states(config: ExperimentConfig, folder: RunFolder) -> list[RunState]:
+    """Return the state of every run of an experiment, in its order.
+
+    Raises
+    ------
+    UserError
+        If the data are not at hand: what is stored may not belong to them.
+    """
+    journal, at_work = folder.journal.read(), claimed(folder.path / "claims")
+    return [_state(cell, folder, journal, at_work) for _, mine in plan_cells(config) for cell in mine]
+
+
+def _state(cell: Cell, folder: RunFolder, journal: Mapping[str, Any], at_work: set[str]) -> RunState:
+    record = folder.find_run(cell.data.dataset.name, cell.split.name, cell.method.name)
+    outcome = cell.outcome(journal)
+    keys = [cell.trial(*trial).key for trial in outcome.asked]
+    found = [journal[key]["error"] for key in keys if key in journal]
+    errors = [_last_line(error) for error in found if error]
+    if record is not None and record.get("key") == cell.key:
+        state = str(record["status"])
+        errors += [_last_line(record["error"])] if record["error"] and not errors else []
+    elif cell.key in at_work or at_work.intersection(keys):
+        state = "running"
+    else:
+        state = "planned" if record is None else "stale"
+    names = (cell.data.dataset.name, cell.split.name, cell.method.name)
+    return RunState(*names, state, len(found), cell.n_trials, tuple(errors))
+
+
+def changes(config: ExperimentConfig, folder: RunFolder, method: str) -> dict[str, list[Change] | None]:
+    """Return what has changed since each run of a method was stored; None where there is no run.
+
+    Raises
+    ------
+    UserError
+        If the data are not at hand.
+    """
+    found: dict[str, list[Change] | None] = {}
+    for _, mine in plan_cells(config):
+        for cell in mine:
+            if cell.method.name == method:
+                record = folder.find_run(cell.data.dataset.name, cell.split.name, method)
+                found[cell.label] = None if record is None else _compare(record.get("inputs", {}), cell.inputs)
+    return found
+
+
+def _compare(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
+    names = dict.fromkeys((*now, *then))
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in now.items()}
+    pairs = ((name, then.get(name), plain.get(name)) for name in names)
+    return [Change(*pair) for pair in pairs if pair[1] != pair[2]]
+
+
+def _last_line(error: str) -> str:
+    return error.strip().splitlines()[-1]

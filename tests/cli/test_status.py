@@ -1,0 +1,93 @@
+"""``mlrank status``, ``mlrank why`` and ``--retry-failed``."""
+
+import json
+
+import pytest
+
+from mlrank.results import Claims, RunFolder
+from tests.cli.test_commands import mlrank, write_config  # noqa: F401  a fixture
+from tests.experiment.small import small_data, write_libsvm
+
+FLAKY = ("{solver: binary_svm, C: [0.1, 1, 10]}", "{solver: 'tests.experiment.small:Flaky', shift: [0, 1]}")
+
+
+@pytest.fixture
+def states(mlrank):  # noqa: F811
+    def call(*words):
+        code, out, _ = mlrank("status", *words, "--json")
+        (found,) = json.loads(out).values()
+        return code, [state["state"] for state in found], found
+
+    return call
+
+
+def test_states_follow_a_run(mlrank, states, tmp_path):  # noqa: F811
+    config = write_config(tmp_path / "c.yaml")
+    assert states("c.yaml")[:2] == (0, ["planned", "planned"])
+    mlrank("train", config, "--jobs", 1, "--quiet")
+    code, names, found = states("results/small")
+    assert (code, names) == (0, ["done", "done"])
+    assert [(state["n_done"], state["n_trials"]) for state in found] == [(9, 9), (24, 24)]
+    write_config(config, ("C: [0.1, 1, 10]", "C: [0.1, 1]"))
+    assert states("c.yaml")[1] == ["stale", "done"]
+    _, out, _ = mlrank("status")
+    assert "Rank-HLapSVM" in out
+    assert "24/24" in out
+
+
+def test_a_run_at_which_a_process_is_at_work_is_running(mlrank, states, tmp_path):  # noqa: F811
+    mlrank("train", write_config(tmp_path / "c.yaml"), "--jobs", 1, "--quiet")
+    folder = RunFolder(tmp_path / "results/small")
+    path = folder.path / "runs/train/official/Binary-SVM.json"
+    key = json.loads(path.read_text())["key"]
+    path.unlink()
+    with Claims(folder.path / "claims") as claims:
+        claims.take(key)
+        assert states("results/small")[1] == ["running", "done"]
+    assert states("results/small")[1] == ["planned", "done"]
+
+
+def test_failures_are_listed_and_made_again_only_when_asked(mlrank, states, tmp_path, monkeypatch):  # noqa: F811
+    config = write_config(tmp_path / "c.yaml", FLAKY)
+    monkeypatch.setenv("FLAKY", "1")
+    assert mlrank("train", config, "--jobs", 1, "--quiet")[0] == 2
+    code, names, found = states("results/small")
+    assert (code, names) == (2, ["failed", "done"])
+    assert found[0]["errors"] == ["RuntimeError: not today"] * 6
+    code, out, _ = mlrank("status", "results/small")
+    assert "train / official / Binary-SVM: RuntimeError: not today" in out
+    monkeypatch.delenv("FLAKY")
+    code, _, err = mlrank("train", config, "--jobs", 1)
+    assert code == 2
+    assert "32 fits, 32 of them already done" in err
+    code, _, err = mlrank("train", config, "--jobs", 1, "--retry-failed")
+    assert code == 0
+    assert "32 fits, 25 of them already done" in err
+    assert states("results/small")[:2] == (0, ["done", "done"])
+
+
+def test_why_names_the_line_the_data_and_the_version(mlrank, tmp_path, monkeypatch):  # noqa: F811
+    config = write_config(tmp_path / "c.yaml")
+    assert mlrank("why", config, "Binary-SVM")[1] == "train / official / Binary-SVM: not run yet\n"
+    mlrank("train", config, "--jobs", 1, "--quiet")
+    where = "train / official / Binary-SVM: "
+    assert mlrank("why", config, "Binary-SVM")[1] == f"{where}nothing has changed since it was run\n"
+    write_config(config, ("C: [0.1, 1, 10]", "C: [0.1, 1]"), ("folds: 3", "folds: 4"))
+    _, out, _ = mlrank("why", config, "Binary-SVM")
+    assert f"{where}{config}:7:" in out
+    assert "C was [0.1, 1.0, 10.0], is [0.1, 1.0]" in out
+    assert f"{where}{config}:9: search.folds was 3, is 4" in out
+    write_config(config)
+    X, Y = small_data(seed=1)
+    write_libsvm(tmp_path / "test.svm", X[60:], Y[60:])
+    monkeypatch.setattr("mlrank.experiment.cell.__version__", "99")
+    _, out, _ = mlrank("why", config, "Binary-SVM")
+    first, second = out.splitlines()
+    assert first.startswith(f"{where}the data changed (hash ")
+    assert second.startswith(f"{where}mlrank's version was ")
+    code, _, err = mlrank("why", config, "Binary-SWM")
+    assert (code, "Did you mean 'Binary-SVM'?" in err) == (1, True)
+
+
+def test_status_where_nothing_was_run_is_one_line(mlrank):  # noqa: F811
+    assert mlrank("status") == (1, "", "mlrank: results: no experiment was run here yet\n")

@@ -131,7 +131,8 @@ def render(figure: PanelFigure, fmt: str) -> bytes:
 
 
 def _draw(ax: "Axes", figure: PanelFigure, panel: Panel) -> None:
-    colors = {}
+    colors: dict[str, str] = {}
+    shown: list[Any] = []
     for place, curve in enumerate(panel.curves):
         style = _STYLES[place % len(_STYLES)]
         colors[curve.label] = style["color"]
@@ -145,12 +146,13 @@ def _draw(ax: "Axes", figure: PanelFigure, panel: Panel) -> None:
             capsize=2,
             **style,
         )
+        shown.append(drawn)
     for level in panel.levels:
         color, label = colors.get(level.of, "#555555"), _plain(level.label)
         if level.x is None:
-            ax.axhline(level.y, label=label, color=color, linewidth=0.8, linestyle=(0, (1, 2)))
+            shown.append(ax.axhline(level.y, label=label, color=color, linewidth=0.8, linestyle=(0, (1, 2))))
         else:
-            ax.plot([level.x], [level.y], "*", label=label, color=color, markersize=11, markeredgecolor="k")
+            shown += ax.plot([level.x], [level.y], "*", label=label, color=color, markersize=11, markeredgecolor="k")
     ax.set_title(_plain(panel.title), fontsize=9)
     ax.set_xlabel(_plain(figure.x_label))
     ax.set_ylabel(_plain(figure.y_label))
@@ -160,7 +162,7 @@ def _draw(ax: "Axes", figure: PanelFigure, panel: Panel) -> None:
         ax.set_yscale("log")
     if figure.ticks is not None:
         ax.set_xticks([position for position, _ in figure.ticks], [text for _, text in figure.ticks], rotation=45)
-    ax.legend(fontsize=7)
+    ax.legend(handles=shown, fontsize=7)
 
 
 def _plain(text: str) -> str:

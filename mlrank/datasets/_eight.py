@@ -1,4 +1,7 @@
-"""Up to eight digits at once: eight bytes of text as one 64-bit number, for the compiled number reader."""
+"""Up to eight digits at once: eight bytes of text as one 64-bit number, for the compiled number reader.
+
+As with `_scan`, touch the kernels' files after a change in this one.
+"""
 
 import sys
 from typing import Any

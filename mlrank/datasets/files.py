@@ -19,6 +19,8 @@ __all__ = ["Block", "file_stem", "is_packed", "read_blocks", "read_whole", "show
 BLOCK_SIZE = 1 << 18
 # No row of numbers is longer; a line without end must not fill the memory.
 MOST_LINE = 1 << 28
+# Lists of labels are read at once; a small packed file may hold more than the memory does.
+MOST_WHOLE = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -71,8 +73,20 @@ def read_blocks(path: Path) -> Iterator[Block]:
 
 
 def read_whole(path: Path) -> bytes:
-    """Return the whole content of a small file (label names), read through compression."""
-    return b"".join(_pieces(path))
+    """Return the whole content of a small file (label names), read through compression.
+
+    Raises
+    ------
+    UserError
+        If it is missing, damaged or, unpacked, larger than MOST_WHOLE.
+    """
+    pieces, size = [], 0
+    for piece in _pieces(path):
+        pieces.append(piece)
+        size += len(piece)
+        if size > MOST_WHOLE:
+            raise UserError(f"holds more than {MOST_WHOLE} bytes: this is no list of labels", path)
+    return b"".join(pieces)
 
 
 def is_packed(path: Path) -> bool:

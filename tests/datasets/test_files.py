@@ -123,3 +123,10 @@ def test_nul_bytes_are_refused_where_they_stand(tmp_path, content):
         load_dataset(path)
     assert caught.value.line == 2
     assert "\0" not in str(caught.value)
+
+
+def test_a_packed_label_file_that_grows_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "MOST_WHOLE", 100_000)
+    path, names = put(tmp_path, a_svm="0 1:1\n", n_txt=gzip.compress(b"a" * 10**6))
+    with pytest.raises(UserError, match=r"n\.txt: holds more than 100000 bytes: this is no list of labels"):
+        load_dataset(path, labels=names)

@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
+from mlrank.errors import UserError
 from mlrank.results.files import dump_json, locked, make_folder, os_errors, write_atomic
 
 __all__ = ["Claims", "claimed"]
@@ -62,6 +63,8 @@ class Claims:
             self.release(key)
         with suppress(OSError):
             (self.folder / self.owner).unlink(missing_ok=True)
+        with suppress(OSError, UserError):
+            self._clean()
             self.folder.rmdir()  # refused while another process is at work
 
     def take(self, key: str) -> bool:

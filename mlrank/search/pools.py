@@ -99,7 +99,11 @@ class ProcessPool:
         from joblib.externals.loky import get_reusable_executor
 
         executor: Executor = get_reusable_executor(
-            max_workers=self.size, timeout=IDLE_SECONDS, initializer=_start_worker, env=_ONE_THREAD
+            max_workers=self.size,
+            timeout=IDLE_SECONDS,
+            initializer=_start_worker,
+            initargs=(os.getpid(),),
+            env=_ONE_THREAD,
         )
         return executor
 
@@ -124,13 +128,13 @@ def _mapped_work(task: Task, data: Mapped) -> list[Result]:
     return work(task, *data.open())
 
 
-def _start_worker() -> None:
+def _start_worker(parent: int) -> None:
     """Leave interrupts to the parent, hold every library to one thread, and end when the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     import scipy.linalg  # noqa: F401  its BLAS must be there to be limited
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threadpool_limits(1)
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
 
 
 def _end_with(parent: int) -> None:

@@ -136,7 +136,7 @@ def _draw(ax: "Axes", figure: PanelFigure, panel: Panel) -> None:
     for place, curve in enumerate(panel.curves):
         style = _STYLES[place % len(_STYLES)]
         colors[curve.label] = style["color"]
-        ax.errorbar(
+        drawn = ax.errorbar(
             curve.x,
             curve.y,
             yerr=curve.spread,

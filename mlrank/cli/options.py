@@ -6,12 +6,31 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Jobs", "Json", "Quiet", "Results", "worker_count"]
+__all__ = ["Backend", "Jobs", "Json", "Quiet", "Results", "Scheduler", "check_backend", "worker_count"]
 
 Results = Annotated[Path, typer.Option("--results", metavar="DIR", help="Folder that holds the results folders.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Worker processes; 0 = one for each core.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the records as JSON instead of tables.")]
+
+Backend = Annotated[
+    str | None, typer.Option("--backend", metavar="NAME", help="loky: processes on this machine; dask: a cluster.")
+]
+Scheduler = Annotated[
+    str | None, typer.Option("--scheduler", metavar="ADDR", help="Of a Dask cluster: tcp://HOST:PORT, or a file.")
+]
+
+
+def check_backend(backend: str | None, scheduler: str | None) -> None:
+    """Raise a UserError unless the two options go together; a scheduler means dask."""
+    from mlrank.errors import UserError, unknown_name
+
+    if backend not in (None, "loky", "dask"):
+        raise UserError(unknown_name("backend", backend, ("loky", "dask")))
+    if backend == "dask" and scheduler is None:
+        raise UserError("--backend dask needs --scheduler, an address such as tcp://HOST:8786 or a scheduler file")
+    if backend == "loky" and scheduler is not None:
+        raise UserError("--scheduler goes with --backend dask")
 
 
 def worker_count(jobs: int) -> int:

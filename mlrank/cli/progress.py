@@ -15,7 +15,13 @@ __all__ = ["run_with_progress"]
 
 
 def run_with_progress(
-    config: "ExperimentConfig", results: Path, jobs: int, quiet: bool, *, retry_failed: bool = False
+    config: "ExperimentConfig",
+    results: Path,
+    jobs: int,
+    quiet: bool,
+    *,
+    scheduler: str | None = None,
+    retry_failed: bool = False,
 ) -> "RunFolder":
     """Run `config` and show how far it is, on stderr; an interrupt says what is kept and exits with 130."""
     from rich.console import Console
@@ -29,7 +35,9 @@ def run_with_progress(
     )
 
     from mlrank.experiment import run
+    from mlrank.search import cluster_pool, local_pool
 
+    pool = local_pool(jobs) if scheduler is None else cluster_pool(scheduler)
     console = Console(stderr=True, quiet=quiet)
     columns = (
         TextColumn("{task.description}"),
@@ -44,7 +52,7 @@ def run_with_progress(
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as progress:
         reporter = _Reporter(progress, console)
         try:
-            return run(config, results, jobs, reporter.notify, retry_failed=retry_failed)
+            return run(config, results, pool, reporter.notify, retry_failed=retry_failed)
         except KeyboardInterrupt:
             progress.stop()
             reporter.tell_interrupted()

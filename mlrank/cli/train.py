@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mlrank.cli.options import Jobs, Json, Quiet, Results, worker_count
+from mlrank.cli.options import Backend, Jobs, Json, Quiet, Results, Scheduler, check_backend, worker_count
 
 __all__ = ["train"]
 
@@ -15,6 +15,8 @@ def train(
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Make failed fits again.")] = False,
     results: Results = Path("results"),
     jobs: Jobs = 0,
+    backend: Backend = None,
+    scheduler: Scheduler = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -26,12 +28,16 @@ def train(
 
     * `mlrank train configs/quickstart.yaml`
     * `mlrank train my.yaml --retry-failed`
+    * `mlrank train my.yaml --backend dask --scheduler tcp://head:8786`
     * `mlrank train my.yaml --results /data/results --jobs 1`
     """
     from mlrank.cli.progress import run_with_progress
     from mlrank.cli.show import show_run
     from mlrank.config import load_config
 
+    check_backend(backend, scheduler)
     experiment = load_config(config)
-    folder = run_with_progress(experiment, results, worker_count(jobs), quiet, retry_failed=retry_failed)
+    folder = run_with_progress(
+        experiment, results, worker_count(jobs), quiet, scheduler=scheduler, retry_failed=retry_failed
+    )
     raise typer.Exit(show_run(folder, experiment.metrics, as_json))

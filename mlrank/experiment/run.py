@@ -1,6 +1,6 @@
 """Running an experiment: which fits are still to be made, making them, and storing what they give."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,10 @@ __all__ = ["plan_cells", "run"]
 def run(
     config: ExperimentConfig,
     results_dir: Path | str,
-    jobs: int = 1,
+    jobs: int | AbstractContextManager[Pool] = 1,
     notify: Notify = lambda event: None,
     *,
     retry_failed: bool = False,
-    pool: Callable[[], AbstractContextManager[Pool]] | None = None,
 ) -> RunFolder:
     """Run what of an experiment is not done yet, and write its folder with tables.
 
@@ -32,15 +31,13 @@ def run(
 
     Parameters
     ----------
-    jobs : int
-        Worker processes; results do not depend on it.
+    jobs : int, or a context manager of a pool
+        Worker processes on this machine, or where to run instead; results do not depend on it.
     notify : function of an event, a mapping with "kind"
         "plan" (total, done: numbers of fits), then "trial" and "run", one for each fit, with its record, and "best"
         whenever a grid point is better than those before.
     retry_failed : bool
         Whether failed fits are made again.
-    pool : function, optional
-        Where to run instead of `jobs` processes on this machine.
 
     Raises
     ------
@@ -51,7 +48,8 @@ def run(
     folder = RunFolder.create(results_dir, config.name)
     folder.write_config(config.resolved())
     folder.write_environment()
-    with Claims(folder.path / "claims") as claims, (pool or (lambda: local_pool(jobs)))() as workers:
+    pool = local_pool(jobs) if isinstance(jobs, int) else jobs
+    with Claims(folder.path / "claims") as claims, pool as workers:
         if claims.alone():
             folder.sweep()
         desk = Desk(folder, claims, workers, notify, retry_failed)

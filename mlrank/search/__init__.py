@@ -1,5 +1,6 @@
 """Searching grids and fitting what they choose: the only package that starts jobs."""
 
+from mlrank.search.cluster import cluster_pool
 from mlrank.search.pools import Pool, local_pool
 from mlrank.search.schedule import execute
 from mlrank.search.strategies import STRATEGIES, Plan, count_fits
@@ -13,6 +14,7 @@ __all__ = [
     "Pool",
     "Result",
     "Task",
+    "cluster_pool",
     "count_fits",
     "execute",
     "groups",

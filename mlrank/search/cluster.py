@@ -1,0 +1,107 @@
+"""A pool on a Dask cluster: the data go to each worker once, and what a lost worker held is done again elsewhere."""
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from mlrank import __version__
+from mlrank.arrays import BoolArray, Features
+from mlrank.errors import UserError
+from mlrank.search.fits import work
+from mlrank.search.tasks import Result, Task
+
+__all__ = ["cluster_pool"]
+
+CONNECT_SECONDS = 30
+
+
+class ClusterPool:
+    """Runs tasks on the workers of a Dask scheduler, one for each of their threads.
+
+    A task whose worker dies is given to another by the scheduler; data that were lost with their last worker are sent
+    again.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.executor = client.get_executor()
+
+    @property
+    def size(self) -> int:
+        """Number of threads of all workers at this moment."""
+        return max(1, sum(map(int, self.client.nthreads().values())))
+
+    @property
+    def depth(self) -> int:
+        """Number of tasks that keep all workers busy."""
+        return 2 * self.size
+
+    def load(self, X: Features, Y: BoolArray) -> None:
+        """Send the data to every worker."""
+        self.arrays = (X, Y)
+        self._scatter()
+
+    def submit(self, task: Task) -> "Future[list[Result]]":
+        """Start the task as soon as a worker is free."""
+        future: Future[list[Result]] = self.executor.submit(_cluster_work, task, self.data)
+        return future
+
+    def mend(self) -> None:
+        """Send the data again if they were lost."""
+        if self.data.status != "finished":
+            self._scatter()
+
+    def _scatter(self) -> None:
+        # One object: a tuple would be taken for several.
+        (self.data,) = self.client.scatter([list(self.arrays)], broadcast=True, hash=False)
+
+
+@contextmanager
+def cluster_pool(scheduler: str) -> Iterator[ClusterPool]:
+    """Give a pool on the Dask cluster whose scheduler has the address `scheduler`, or wrote that file.
+
+    Raises
+    ------
+    UserError
+        If `distributed` is not installed, the scheduler does not answer, or its workers have another mlrank.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        message = "the dask backend needs the package distributed: pip install 'mlrank[distributed]'"
+        raise UserError(message) from None
+    connect: Any = Client
+    place = {"scheduler_file": scheduler} if Path(scheduler).is_file() else {"address": scheduler}
+    try:
+        client = connect(**place, timeout=CONNECT_SECONDS, set_as_default=False)
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UserError(f"no cluster with workers at {scheduler}: {reason}") from error
+    with client:
+        _check_versions(client, scheduler)
+        yield ClusterPool(client)
+
+
+def _check_versions(client: Any, scheduler: str) -> None:
+    try:
+        found = set(client.run(_version).values())
+    except ImportError as error:
+        raise UserError(f"a worker of {scheduler} cannot import mlrank: {error}") from error
+    if found != {__version__}:
+        raise UserError(f"the workers of {scheduler} have mlrank {', '.join(sorted(found))}, this is {__version__}")
+
+
+def _version() -> str:
+    return __version__
+
+
+def _cluster_work(task: Task, data: list[Any]) -> list[Result]:
+    # Never undone: other threads of the worker are in the middle of fits.
+    threadpool_limits(1)
+    X, Y = data
+    return work(task, X, Y)

@@ -1,0 +1,60 @@
+"""A Dask cluster gives the bytes of a local run, also when a worker is killed in the middle."""
+
+import os
+import signal
+
+import pytest
+
+from mlrank.config import load_config
+from mlrank.errors import UserError
+from mlrank.experiment import run
+from mlrank.search import cluster_pool
+from tests.experiment.kills import slow_config
+from tests.experiment.test_run import contents
+
+distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
+# Lost connections are what the test is about; distributed tells of them as warnings of the interpreter.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        local_directory=str(tmp_path / "dask"),
+        silence_logs=50,
+    ) as cluster:
+        yield cluster
+
+
+def test_a_worker_killed_in_the_middle_loses_nothing(tmp_path, monkeypatch, cluster):
+    config = slow_config(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    experiment = load_config(config)
+    with distributed.Client(cluster, set_as_default=False) as client:
+        pids = list(client.run(os.getpid).values())
+    keys = []
+
+    def kill_one(event):
+        if event["kind"] == "trial":
+            keys.append(event["record"]["key"])
+            if len(keys) == 5:
+                os.kill(pids[0], signal.SIGKILL)
+
+    folder = run(experiment, tmp_path / "cluster", cluster_pool(cluster.scheduler_address), kill_one)
+    assert len(keys) == len(set(keys)) == 84
+    assert contents(folder) == contents(run(experiment, tmp_path / "local", jobs=1))
+
+
+def test_no_cluster_is_told_in_one_line(monkeypatch):
+    monkeypatch.setattr("mlrank.search.cluster.CONNECT_SECONDS", 1)
+    message = r"^no cluster with workers at tcp://127\.0\.0\.1:9: "
+    with pytest.raises(UserError, match=message), cluster_pool("tcp://127.0.0.1:9"):
+        pass

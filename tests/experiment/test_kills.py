@@ -1,0 +1,45 @@
+"""Killed processes and shared folders: nothing is lost, nothing made twice, and the results have the same bytes."""
+
+import signal
+import time
+
+import numpy as np
+
+from mlrank.config import load_config
+from mlrank.experiment import run
+from mlrank.results import RunFolder
+from mlrank.search.mapped import map_folder
+from tests.experiment.kills import finish, journal_keys, kill_at_random, slow_config, start
+from tests.experiment.test_run import contents
+
+
+def test_a_run_killed_at_random_points_ends_with_the_same_bytes(tmp_path, monkeypatch):
+    config = slow_config(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    kill_at_random(config, tmp_path / "killed", np.random.default_rng(5), times=2)
+    whole = run(load_config(config), tmp_path / "whole", jobs=1)
+    assert contents(RunFolder(tmp_path / "killed" / "small")) == contents(whole)
+
+
+def test_two_processes_share_a_folder_and_one_may_be_killed(tmp_path, monkeypatch):
+    config = slow_config(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    results, maps = tmp_path / "shared", tmp_path / "maps"
+    maps.mkdir()
+    monkeypatch.setenv("TMPDIR", str(maps))
+    first, second = (start(config, results, "--jobs", "2") for _ in range(2))
+    deadline = time.monotonic() + 60
+    while not journal_keys(results) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    second.send_signal(signal.SIGKILL)
+    second.communicate()
+    finish(first)
+    keys = journal_keys(results)
+    assert len(keys) == len(set(keys)) == 84
+    assert not (results / "small" / "claims").exists()
+    # The maps of the killed process go with the next run.
+    with map_folder(maps):
+        pass
+    assert list(maps.glob("mlrank-maps-*")) == []
+    whole = run(load_config(config), tmp_path / "whole", jobs=1)
+    assert contents(RunFolder(results / "small")) == contents(whole)

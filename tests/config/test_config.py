@@ -397,7 +397,10 @@ def test_names_that_can_be_files(parse, name):
         ("{}", ["3:8: the key 'kind' is missing"]),
         (
             "{kind: kfolds}",
-            ["3:15: unknown kind of split 'kfolds'. Did you mean 'kfold'? Known: holdout, kfold, official, per_class, strata."],
+            [
+                "3:15: unknown kind of split 'kfolds'. Did you mean 'kfold'? "
+                "Known: holdout, kfold, official, per_class, strata."
+            ],
         ),
         ("{kind: kfold, folds: 1}", ["3:29: 'folds' must be 2 or more, found 1"]),
         ("{kind: kfold, folds: 5.0}", ["3:29: 'folds' must be a whole number, found 5.0"]),

@@ -1,7 +1,18 @@
 """How long Rank-SVM takes beside the obvious alternatives, all at the same certified relative duality gap.
 
-One thread, one run. Set MLRANK_DATA for the real data sets, MLRANK_BENCH_CAP for the seconds after which a baseline is
-stopped: what it took is then a lower bound, printed with a `>`.
+One thread, one run, seconds of processor time. Set MLRANK_DATA for the real data sets, MLRANK_BENCH_CAP for the seconds
+after which a baseline is stopped: what it took is then a lower bound, printed with a `>`.
+
+Tried and lost, in passes to the same gap on twelve problems (geometric mean 78 with what is kept):
+
+* over-relaxed moves of the proximal centre: 124 at factor 1.3, 214 at 1.6, 521 at 1.9; 78 at 0.8
+* a theta for each direction, or for groups of like moments: no end within 3000 passes on three of six real problems
+* a theta of its own for the leading direction: 70, but it cycles on shifted features
+* starting at the mean moment, leading one included: 97; adapting from the first round: 86; rounds of 5 or 20: 78 and 79
+* single precision in the sweeps: the same passes, 1.0 to 1.25 times as fast on real rows, 1.15 to 1.45 on made ones;
+  not worth a second path for problems that need double precision
+* on sparse rows, moments weighted by 1, 1/|x| and 1/|x|^2: 208, 148 and 98 passes on bibtex at C = 64, but 268, 258 and
+  over 400 on Yahoo Arts at C = 1; the middle one is kept (338 and 1108 without flattening)
 """
 
 import os
@@ -34,9 +45,9 @@ def timed(key, X, Y, repeats=1, **settings):
     solver.fit(TrainingSet(X[:20], Y[:20]))
     train, best = TrainingSet(X, Y), None
     for _ in range(repeats):
-        started = time.perf_counter()
+        started = time.process_time()
         info = solver.fit(train).info
-        seconds = time.perf_counter() - started
+        seconds = time.process_time() - started
         if best is None or seconds < best.seconds:
             best = Timed(seconds, info.n_iter, info.optimality, TOL)
     return best
@@ -58,17 +69,18 @@ def show(name, result, ours):
     )
 
 
-def compare(title, X, Y, C):
+def compare(title, X, Y, C, wanted=1.0):
     pairs = Pairs.of(Y)
     print(f"\n{title}: n={X.shape[0]} m={X.shape[1]} k={Y.shape[1]} pairs={pairs.size.sum()} C={C:g}")
     ours = timed("rank_svm", X, Y, C=C, repeats=3)
     assert ours.done
     show("ours", ours, ours)
-    plain = algorithm_1(X, pairs, C, TOL, CAP)
+    # Long enough that a lower bound can show the ratio wanted.
+    plain = algorithm_1(X, pairs, C, TOL, max(CAP, 1.5 * wanted * ours.seconds))
     show("Algorithm 1, rows permuted", plain, ours)
     wolfe = within_cap("rank_svm", X, Y, 20, C=C, algorithm="frank_wolfe")
     show("Frank-Wolfe, exact line search", wolfe, ours)
-    binary = within_cap("binary_svm", X, Y, 1000, C=C, loss="squared_hinge")
+    binary = within_cap("binary_svm", X, Y, 50, C=C, loss="squared_hinge")
     show("LinearSVC one-vs-rest", binary, ours)
     return plain.seconds / ours.seconds, wolfe.seconds / ours.seconds
 
@@ -76,7 +88,7 @@ def compare(title, X, Y, C):
 @pytest.mark.parametrize("kind", MADE)
 def test_made_problems(kind):
     X, Y = made(kind)
-    plain, _ = compare(f"{kind} rows", X, Y, MADE[kind])
+    plain, _ = compare(f"{kind} rows", X, Y, MADE[kind], WANTED[kind])
     assert plain >= WANTED[kind]
 
 

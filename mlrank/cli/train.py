@@ -13,6 +13,9 @@ __all__ = ["train"]
 def train(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="YAML file of the experiment.")],
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Make failed fits again.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell which fits there are and what they take.")
+    ] = False,
     results: Results = Path("results"),
     jobs: Jobs = 0,
     backend: Backend = None,
@@ -27,16 +30,21 @@ def train(
     Examples:
 
     * `mlrank train configs/quickstart.yaml`
+    * `mlrank train my.yaml --dry-run`
     * `mlrank train my.yaml --retry-failed`
     * `mlrank train my.yaml --backend dask --scheduler tcp://head:8786`
     * `mlrank train my.yaml --results /data/results --jobs 1`
     """
+    from mlrank.cli.forecast import show_forecast
     from mlrank.cli.progress import run_with_progress
     from mlrank.cli.show import show_run
     from mlrank.config import load_config
 
     check_backend(backend, scheduler)
     experiment = load_config(config)
+    if dry_run:
+        show_forecast(experiment, results, worker_count(jobs), as_json)
+        return
     folder = run_with_progress(
         experiment, results, worker_count(jobs), quiet, scheduler=scheduler, retry_failed=retry_failed
     )

@@ -11,10 +11,12 @@ from mlrank.experiment.cell import Cell, cells
 from mlrank.experiment.data import Data, plan
 from mlrank.experiment.desk import Desk, Notify
 from mlrank.results import Claims, RunFolder
-from mlrank.search import Pool, local_pool
+from mlrank.search import Pilot, Pool, available_memory, local_pool, workers_that_fit
 from mlrank.tables import write_tables
 
 __all__ = ["plan_cells", "run"]
+
+Planned = tuple[Data, list[Cell]]
 
 
 def run(
@@ -34,8 +36,9 @@ def run(
     jobs : int, or a context manager of a pool
         Worker processes on this machine, or where to run instead; results do not depend on it.
     notify : function of an event, a mapping with "kind"
-        "plan" (total, done: numbers of fits), then "trial" and "run", one for each fit, with its record, and "best"
-        whenever a grid point is better than those before.
+        "plan" (total, done: numbers of fits; missing: by cell; jobs, jobs_wanted: workers that fit into memory, and
+        asked for), then "trial" and "run", one for each fit, with its record, and "best" whenever a grid point is
+        better than those before.
     retry_failed : bool
         Whether failed fits are made again.
 
@@ -48,13 +51,19 @@ def run(
     folder = RunFolder.create(results_dir, config.name)
     folder.write_config(config.resolved())
     folder.write_environment()
-    pool = local_pool(jobs) if isinstance(jobs, int) else jobs
+    workers_told = {}
+    if isinstance(jobs, int):
+        fitting = workers_that_fit(jobs, _largest_fit(planned), available_memory())
+        workers_told = {"jobs": fitting, "jobs_wanted": jobs}
+        pool: AbstractContextManager[Pool] = local_pool(fitting)
+    else:
+        pool = jobs
     with Claims(folder.path / "claims") as claims, pool as workers:
         if claims.alone():
             folder.sweep()
         desk = Desk(folder, claims, workers, notify, retry_failed)
         todo = [(data, [cell for cell in mine if not desk.finished(cell)]) for data, mine in planned]
-        _announce(planned, todo, desk, notify)
+        notify({"kind": "plan", **_totals(planned, todo, desk), **workers_told})
         for data, mine in todo:
             if mine:
                 workers.load(data.dataset.X, data.dataset.Y)
@@ -64,7 +73,7 @@ def run(
     return folder
 
 
-def plan_cells(config: ExperimentConfig) -> list[tuple[Data, list[Cell]]]:
+def plan_cells(config: ExperimentConfig) -> list[Planned]:
     """Return the data sets, each with its cells.
 
     Raises
@@ -84,13 +93,18 @@ def plan_cells(config: ExperimentConfig) -> list[tuple[Data, list[Cell]]]:
     return planned
 
 
-def _announce(
-    planned: Sequence[tuple[Data, Sequence[Cell]]],
-    todo: Sequence[tuple[Data, Sequence[Cell]]],
-    desk: Desk,
-    notify: Notify,
-) -> None:
+def _totals(planned: Sequence[Planned], todo: Sequence[Planned], desk: Desk) -> dict[str, Any]:
     total = sum(1 + cell.n_trials for _, mine in planned for cell in mine)
     missing = {cell.label: cell.n_trials - desk.n_done(cell) + 1 for _, mine in todo for cell in mine}
-    event: dict[str, Any] = {"kind": "plan", "total": total, "done": total - sum(missing.values()), "missing": missing}
-    notify(event)
+    return {"total": total, "done": total - sum(missing.values()), "missing": missing}
+
+
+def _largest_fit(planned: Sequence[Planned]) -> float:
+    """Return the bytes that the largest fit takes."""
+    found = [0.0]
+    for data, mine in planned:
+        for cell in {cell.method.name: cell for cell in mine}.values():
+            rows = cell.split.train
+            pilot = Pilot(cell.chain, cell.refit(0), data.dataset.X, data.dataset.Y, rows)
+            found.append(pilot.memory(rows.size))
+    return max(found)

@@ -1,6 +1,7 @@
 """Searching grids and fitting what they choose: the only package that starts jobs."""
 
 from mlrank.search.cluster import cluster_pool
+from mlrank.search.estimates import Estimate, Pilot, available_memory, workers_that_fit
 from mlrank.search.pools import Pool, local_pool
 from mlrank.search.schedule import execute
 from mlrank.search.strategies import STRATEGIES, Plan, count_fits
@@ -9,14 +10,18 @@ from mlrank.search.tasks import Chain, Point, Result, Task, groups
 __all__ = [
     "STRATEGIES",
     "Chain",
+    "Estimate",
+    "Pilot",
     "Plan",
     "Point",
     "Pool",
     "Result",
     "Task",
+    "available_memory",
     "cluster_pool",
     "count_fits",
     "execute",
     "groups",
     "local_pool",
+    "workers_that_fit",
 ]

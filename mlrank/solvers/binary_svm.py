@@ -95,6 +95,15 @@ class BinarySVM:
             return None
         return KERNELS[self.kernel](train.X, train.X, self.gamma, self.degree, self.coef0)
 
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        """Return how operations and bytes of a fit grow with the shape of the training set."""
+        if self.loss == "squared_hinge":
+            return float(n_samples) * n_features * n_labels, 16.0 * n_samples * n_features
+        operations = float(n_samples) ** 2 * (n_features + n_labels)
+        if self.kernel == "linear" and n_samples > GRAM_ROWS:
+            return operations, 16.0 * n_samples * n_features
+        return operations, 16.0 * n_samples**2
+
     def fit(self, train: TrainingSet, prepared: FloatArray | None = None) -> LinearModel | KernelModel:
         """Fit one machine for each label of `train`."""
         gram = self.prepare(train) if prepared is None else prepared

@@ -2,7 +2,10 @@
 
 import os
 import time
-from dataclasses import dataclass
+import uuid
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -76,3 +79,57 @@ class Flaky(Means):
         if os.environ.get("FLAKY"):
             raise RuntimeError("not today")
         return super().fit(train, prepared)
+
+
+@dataclass(frozen=True)
+class Costly(Means):
+    """As Means, with a cost."""
+
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        return float(n_samples) ** 2, 1000.0 * n_samples
+
+
+@dataclass(frozen=True)
+class Threads(Means):
+    """The objective is the largest number of threads that any library would use."""
+
+    def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
+        import numba
+        import scipy.linalg  # noqa: F401  its BLAS is one of the libraries
+        from threadpoolctl import threadpool_info
+
+        counts = [library["num_threads"] for library in threadpool_info()]
+        model = super().fit(train, prepared)
+        return replace(model, info=FitInfo(1, float(max([*counts, numba.get_num_threads()])), 0.0, True))
+
+
+@dataclass(frozen=True)
+class Deadly(Means):
+    """As Means, but its process dies where `shift` is 1."""
+
+    def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
+        if self.shift == 1:
+            os._exit(3)
+        return super().fit(train, prepared)
+
+
+@dataclass(frozen=True)
+class Endless(Means):
+    """As Means, but never done where `shift` is 1."""
+
+    def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
+        while self.shift == 1:
+            time.sleep(0.01)
+        return super().fit(train, prepared)
+
+
+@dataclass(frozen=True)
+class Prepared(Means):
+    """As Means; each preparation leaves a file in the folder that the environment names."""
+
+    group: int = 0
+    SHARED: ClassVar[tuple[str, ...]] = ("group",)
+
+    def prepare(self, train: TrainingSet) -> int:
+        Path(os.environ["PREPARED"], uuid.uuid4().hex).touch()
+        return self.group

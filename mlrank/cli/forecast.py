@@ -1,0 +1,62 @@
+"""``--dry-run``: every fit with its time and memory, and nothing run."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mlrank.config import ExperimentConfig
+    from mlrank.experiment.forecast import CellForecast
+
+__all__ = ["show_forecast"]
+
+
+def show_forecast(config: "ExperimentConfig", results: Path, jobs: int, as_json: bool) -> None:
+    """Print what running `config` would take on `jobs` workers; as JSON, with every fit."""
+    from mlrank.experiment.forecast import forecast
+    from mlrank.results import dump_json
+    from mlrank.search import available_memory, workers_that_fit
+
+    found = forecast(config, results)
+    memory = available_memory()
+    fitting = workers_that_fit(jobs, max(cell.bytes for cell in found), memory)
+    times = [cell.seconds for cell in found]
+    known = None if None in times else sum(time for time in times if time is not None)
+    if as_json:
+        total = {"jobs": fitting, "memory_available": memory, "seconds": None if known is None else known / fitting}
+        print(dump_json({"cells": [_plain(cell) for cell in found], **total}), end="")
+        return
+    _print_table(found)
+    n_left, n_fits = sum(cell.n_left for cell in found), sum(cell.n_fits for cell in found)
+    wall = "unknown" if known is None else _duration(known / fitting)
+    why = "" if fitting == jobs else f" ({jobs} would not fit into memory)"
+    print(f"{n_left} of {n_fits} fits are left: about {wall} with {fitting} worker{'s'[: fitting > 1]}{why}")
+
+
+def _plain(cell: "CellForecast") -> dict[str, Any]:
+    return {**vars(cell), "search": vars(cell.search), "refit": vars(cell.refit), "seconds": cell.seconds}
+
+
+def _print_table(found: list["CellForecast"]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("data set / split / method", "fits", "left", "a fit", "from", "all", "memory")
+    for cell in found:
+        origin = "finished fits" if cell.measured else "a pilot fit"
+        each, total = _duration(cell.search.seconds), _duration(cell.seconds)
+        table.add_row(cell.cell, str(cell.n_fits), str(cell.n_left), each, origin, total, f"{cell.bytes / 1e6:,.0f} MB")
+    Console().print(table)
+
+
+def _duration(seconds: float | None) -> str:
+    """Return a time with the precision that an estimate has.
+
+    >>> [_duration(value) for value in (None, 0.0123, 4.56, 200, 9000)]
+    ['unknown', '12 ms', '4.6 s', '3.3 min', '2.5 h']
+    """
+    if seconds is None:
+        return "unknown"
+    for limit, size, unit in ((1, 1e-3, "ms"), (120, 1, "s"), (7200, 60, "min")):
+        if seconds < limit:
+            return f"{seconds / size:.2g} {unit}" if unit != "ms" else f"{seconds * 1e3:.0f} ms"
+    return f"{seconds / 3600:.2g} h"

@@ -1,0 +1,98 @@
+"""What an experiment is going to take: every fit with its time and memory."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mlrank.config import ExperimentConfig
+from mlrank.experiment.cell import Cell
+from mlrank.experiment.run import plan_cells
+from mlrank.results import RunFolder, safe_name
+from mlrank.search import Estimate, Pilot
+
+__all__ = ["CellForecast", "forecast"]
+
+
+@dataclass(frozen=True)
+class CellForecast:
+    """The fits of one method on one split.
+
+    Parameters
+    ----------
+    cell : str
+        Data set, split and method.
+    fits : tuple of mappings
+        The fits that the search asks for first, each with "fold", "settings" and whether it is "done".
+    n_fits, n_left : int
+        Number of fits of the whole search and the refit, and of those still to be made.
+    search, refit : Estimate
+        Of one fit of the search, and of the fit on the whole training part.
+    measured : bool
+        Whether the time of the search's fits comes from finished ones.
+    """
+
+    cell: str
+    fits: tuple[Mapping[str, Any], ...]
+    n_fits: int
+    n_left: int
+    search: Estimate
+    refit: Estimate
+    measured: bool
+
+    @property
+    def seconds(self) -> float | None:
+        """Time of all fits still to be made, one after the other."""
+        if self.n_left == 0:
+            return 0.0
+        if self.search.seconds is None or self.refit.seconds is None:
+            return None
+        return (self.n_left - 1) * self.search.seconds + self.refit.seconds
+
+    @property
+    def bytes(self) -> float:
+        """Memory of the largest fit."""
+        return max(self.search.bytes, self.refit.bytes)
+
+
+def forecast(config: ExperimentConfig, results_dir: Path | str) -> list[CellForecast]:
+    """Return a forecast for every cell; a method is fitted once on few rows of each data set, nothing is written.
+
+    Raises
+    ------
+    UserError
+        If the configuration does not fit the data.
+    """
+    folder = RunFolder(Path(results_dir) / safe_name(config.name))
+    journal = folder.journal.read()
+    return [found for _, mine in plan_cells(config) for found in _of_data(mine, folder, journal)]
+
+
+def _of_data(mine: Sequence[Cell], folder: RunFolder, journal: Mapping[str, Any]) -> Iterator[CellForecast]:
+    pilots: dict[str, Pilot] = {}
+    for cell in mine:
+        name, dataset = cell.method.name, cell.data.dataset
+        if name not in pilots:
+            middle = cell.refit((len(cell.grid) - 1) // 2)
+            pilots[name] = Pilot(cell.chain, middle, dataset.X, dataset.Y, cell.split.train)
+        record = folder.find_run(dataset.name, cell.split.name, name)
+        is_fitted = record is not None and record.get("key") == cell.key
+        yield _of_cell(cell, pilots[name], journal, is_fitted)
+
+
+def _of_cell(cell: Cell, pilot: Pilot, journal: Mapping[str, Any], is_fitted: bool) -> CellForecast:
+    outcome = cell.outcome(journal)
+    asked = [(trial, cell.trial(*trial)) for trial in dict.fromkeys((*outcome.asked, *outcome.missing))]
+    fits = [
+        {"fold": trial.fold, "settings": {**point.settings, **point.threshold_settings}, "done": point.key in journal}
+        for trial, point in asked
+    ]
+    times = [sum(journal[point.key]["time"].values()) for _, point in asked if "time" in journal.get(point.key, {})]
+    n_rows = round(cell.split.train.size * (1 - 1 / len(cell.folds)))
+    search = pilot.estimate(n_rows)
+    if times:
+        search = Estimate(sum(times) / len(times), search.bytes)
+    n_fits = cell.n_trials + 1
+    n_done = sum(bool(fit["done"]) for fit in fits) + is_fitted
+    refit = pilot.estimate(cell.split.train.size)
+    return CellForecast(cell.label, tuple(fits), n_fits, n_fits - n_done, search, refit, bool(times))

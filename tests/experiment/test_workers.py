@@ -1,0 +1,147 @@
+"""Worker processes: threads, shared preparations, time limits, death, and disks that refuse."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from mlrank.experiment import run
+from mlrank.results import RunFolder
+from mlrank.search.mapped import Mapped, map_folder
+from tests.experiment.kills import ROOT, slow_config
+from tests.experiment.small import CONFIG, small_config
+from tests.experiment.test_run import contents
+
+HEAD = CONFIG.split("methods:")[0]
+
+
+def one_method(folder, settings, search="{{folds: 2}}"):
+    text = f"{HEAD}methods:\n  A: {{{{solver: 'tests.experiment.small:{settings}}}}}\nsearch: {search}\nseed: 3\n"
+    return small_config(folder, text=text)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_fit_has_one_thread(tmp_path, monkeypatch, jobs):
+    # Threads times workers: 1 * 2 on the smallest machine there is.
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
+    (record,) = run(one_method(tmp_path, "Threads', shift: [0, 1]"), tmp_path / "r", jobs).runs()
+    assert record["info"]["objective"] == 1
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_group_is_prepared_once_for_each_fold(tmp_path, monkeypatch, jobs):
+    made = tmp_path / "made"
+    made.mkdir()
+    monkeypatch.setenv("PREPARED", str(made))
+    if jobs == 2:  # workers that run already have another environment
+        from joblib.externals.loky import get_reusable_executor
+
+        get_reusable_executor().shutdown(wait=True)
+    shifts = [3 * i for i in range(30)]
+    config = one_method(tmp_path, f"Prepared', shift: {shifts}, group: [1, 2, 3]", "{{folds: 3}}")
+    run(config, tmp_path / "r", jobs)
+    # 3 folds, 3 groups; the refit and its warm-up prepare for themselves.
+    assert len(list(made.iterdir())) == 9 + 1
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_fit_over_the_time_limit_fails_and_the_others_go_on(tmp_path, jobs):
+    config = one_method(tmp_path, "Endless', shift: [0, 1, 3]", "{{folds: 2, time_limit: 0.2}}")
+    folder = run(config, tmp_path / "r", jobs)
+    errors = [record["error"] for record in folder.journal.read().values() if record["error"]]
+    assert len(errors) == 2
+    assert all("TimeLimit: the fit took longer than the time limit of 0.2 s" in error for error in errors)
+    (record,) = folder.runs()
+    assert (record["status"], record["search"]["n_failed"]) == ("done", 2)
+
+
+def test_a_fit_that_kills_its_worker_fails_alone(tmp_path):
+    folder = run(one_method(tmp_path, "Deadly', shift: [0, 1]"), tmp_path / "r", jobs=2)
+    records = folder.journal.read().values()
+    assert len(records) == 4
+    errors = [record["error"] for record in records if record["error"]]
+    assert len(errors) == 2
+    assert all(error.startswith("the worker process died, perhaps for lack of memory") for error in errors)
+    assert folder.runs()[0]["status"] == "done"
+
+
+@pytest.mark.parametrize("strategy", ["staged", "halving", "random"])
+def test_every_strategy_gives_the_same_bytes_for_any_workers_and_after_a_cut(tmp_path, strategy):
+    search = f"search: {{{{folds: 3, strategy: {strategy}, max_fits: {60 if strategy == 'halving' else 15}}}}}"
+    config = small_config(tmp_path, text=CONFIG.replace("search: {{folds: 3, metric: f1_micro}}", search))
+    whole = run(config, tmp_path / "whole", jobs=2)
+
+    class Cut(Exception):
+        pass
+
+    def cut(event, seen=[]):  # noqa: B006
+        seen.append(event["kind"])
+        if seen.count("trial") == 12:
+            raise Cut
+
+    with pytest.raises(Cut):
+        run(config, tmp_path / "cut", 1, cut)
+    kept = set(RunFolder(tmp_path / "cut" / "small").journal.read())
+    events = []
+    resumed = run(config, tmp_path / "cut", 1, events.append)
+    assert not kept & {event["record"]["key"] for event in events if event["kind"] == "trial"}
+    assert contents(resumed) == contents(whole)
+    made = sum(record["search"]["n_trials"] for record in whole.runs())
+    assert events[0]["total"] == made + 2 == len(whole.journal.read()) + 2
+
+
+def test_halving_fits_on_nested_parts_of_the_training_rows(tmp_path):
+    from mlrank.experiment import plan_cells
+
+    ((_, (cell, _)),) = plan_cells(small_config(tmp_path))
+    rows = cell.folds[0][0]
+    third, ninth = cell._part(rows, 1 / 3), cell._part(rows, 1 / 9)
+    assert (len(third), len(ninth)) == (round(len(rows) / 3), round(len(rows) / 9))
+    assert set(ninth) < set(third) < set(rows)
+    assert len({cell.trial(0, 0, fraction).key for fraction in (1 / 9, 1 / 3, 1.0)}) == 3
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_maps_hold_the_same_arrays_read_only_and_leave_nothing(tmp_path, sparse):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((7, 3)) * (rng.random((7, 3)) < 0.5)
+    Y = rng.random((7, 2)) < 0.5
+    left = tmp_path / "mlrank-maps-999999999-x"
+    left.mkdir()
+    with map_folder(tmp_path) as folder:
+        assert not left.exists()
+        mapped_X, mapped_Y = Mapped.write(folder, csr_array(X) if sparse else X, Y).open()
+        assert np.array_equal(mapped_X.toarray() if sparse else mapped_X, X)
+        assert np.array_equal(mapped_Y, Y)
+        assert not (mapped_X.data if sparse else mapped_X).flags.writeable
+        assert not mapped_Y.flags.writeable
+    assert list(tmp_path.iterdir()) == []
+
+
+def limit_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000))
+
+
+def test_a_disk_that_is_full_is_one_line_and_nothing_half_written(tmp_path):
+    config = slow_config(tmp_path)
+    command = [sys.executable, "-m", "mlrank", "train", str(config), "--jobs", "1", "--quiet"]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        preexec_fn=limit_files,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+    assert done.stderr.startswith("mlrank: results/small/")
+    assert "file too large" in done.stderr
+    assert not list(tmp_path.rglob("*.part"))
+    lines = (tmp_path / "results/small/trials.jsonl").read_bytes().split(b"\n")
+    assert all(json.loads(line)["key"] for line in lines[:-1])

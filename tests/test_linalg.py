@@ -140,6 +140,15 @@ def test_block_lanczos_says_when_the_blocks_do_not_suffice():
     assert basis.solve(1e-6, 1e-12, 3) is None
 
 
+def test_no_right_hand_side_that_is_not_zero():
+    G = some_rows(40, 30)
+    for energy in (False, True):
+        basis = BlockLanczos(operators(G)[0], np.zeros((30, 0)), np.zeros((0, 3)), energy)
+        found = basis.solve(1.0, 1e-10, 30)
+        assert np.array_equal(basis.combine(found.weights), np.zeros((30, 3)))
+        assert not basis.energy_of(found.tail, found.n_blocks).any()
+
+
 def test_a_basis_that_fills_the_space_is_exact_and_stays_orthonormal():
     rng = np.random.default_rng(9)
     G = rng.standard_normal((9, 9)) * 10.0 ** np.linspace(0, -3, 9)

@@ -124,6 +124,8 @@ class BlockLanczos:
 
     def solve(self, shift: float, tol: float, most: int) -> LanczosSolution | None:
         """Return the solution for one shift to the relative residual `tol`; None if `most` blocks do not reach it."""
+        if self.start.shape[1] == 0:
+            return LanczosSolution(self.scale, self.scale, 1, 0.0)
         eliminated: list[Any] = []
         right = [self.scale]
         goal = self._norm(self.scale, 0)
@@ -146,7 +148,7 @@ class BlockLanczos:
 
     def energy_of(self, tail: FloatArray, n_blocks: int) -> FloatArray:
         """Return R'AR, or R'R, of the residual of a solution, as its norm was asked for, shape (k, k)."""
-        return tail.T @ self._diagonal(n_blocks) @ tail if self.energy else tail.T @ tail
+        return tail.T @ self._diagonal(n_blocks) @ tail if self.energy and tail.size else tail.T @ tail
 
     def _weights(self, eliminated: list[Any], right: list[FloatArray], last: FloatArray) -> FloatArray:
         weights = [last]

@@ -6,13 +6,16 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Backend", "Jobs", "Json", "Quiet", "Results", "Scheduler", "check_backend", "worker_count"]
+__all__ = ["Backend", "Jobs", "Json", "LogLevel", "Quiet", "Results", "Scheduler", "check_backend", "worker_count"]
 
 Results = Annotated[Path, typer.Option("--results", metavar="DIR", help="Folder that holds the results folders.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Worker processes; 0 = one for each core.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the records as JSON instead of tables.")]
 
+LogLevel = Annotated[
+    str, typer.Option("--log-level", metavar="LEVEL", help="What log.jsonl gets: debug (every fit), info, error.")
+]
 Backend = Annotated[
     str | None, typer.Option("--backend", metavar="NAME", help="loky: processes on this machine; dask: a cluster.")
 ]

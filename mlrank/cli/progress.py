@@ -1,6 +1,8 @@
-"""Running an experiment with a progress bar."""
+"""Running an experiment and telling how far it is: a bar on a terminal, plain lines elsewhere, a log in its folder."""
 
 import sys
+import time
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["run_with_progress"]
 
+# Seconds between two plain lines.
+LINE_SECONDS = 10.0
+
 
 def run_with_progress(
     config: "ExperimentConfig",
@@ -22,22 +27,16 @@ def run_with_progress(
     *,
     scheduler: str | None = None,
     retry_failed: bool = False,
+    log_level: str = "info",
 ) -> "RunFolder":
     """Run `config` and show how far it is, on stderr; an interrupt says what is kept and exits with 130."""
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from mlrank.experiment import run
-    from mlrank.search import cluster_pool, local_pool
+    from mlrank.search import cluster_pool
 
-    pool = local_pool(jobs) if scheduler is None else cluster_pool(scheduler)
+    pool = jobs if scheduler is None else cluster_pool(scheduler)
     console = Console(stderr=True, quiet=quiet)
     columns = (
         TextColumn("{task.description}"),
@@ -45,14 +44,13 @@ def run_with_progress(
         MofNCompleteColumn(),
         TextColumn("fits"),
         TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        TextColumn("{task.fields[left]}"),
         TextColumn("{task.fields[failed]}"),
     )
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as progress:
-        reporter = _Reporter(progress, console)
+        reporter = _Reporter(progress, console, jobs)
         try:
-            return run(config, results, pool, reporter.notify, retry_failed=retry_failed)
+            return run(config, results, pool, reporter.notify, retry_failed=retry_failed, log_level=log_level)
         except KeyboardInterrupt:
             progress.stop()
             reporter.tell_interrupted()
@@ -60,38 +58,65 @@ def run_with_progress(
 
 
 class _Reporter:
-    """Turns events into a bar, or, where there is no terminal, into a line for each finished run."""
+    """Turns events into a bar and the best of each method, or, where there is no terminal, into a line now and then."""
 
-    def __init__(self, progress: Any, console: Any) -> None:
-        self.progress, self.console = progress, console
-        self.task = progress.add_task("starting", total=None, failed="")
+    def __init__(self, progress: Any, console: Any, jobs: int) -> None:
+        self.progress, self.console, self.jobs = progress, console, jobs
+        self.task = progress.add_task("starting", total=None, failed="", left="")
         self.total, self.done, self.failed = 0, 0, 0
+        self.left: Counter[str] = Counter()
+        self.seconds: dict[str, list[float]] = {}
+        self.told = time.monotonic()
 
     def notify(self, event: Mapping[str, Any]) -> None:
-        if event["kind"] == "plan":
-            self._plan(event)
-            return
-        if event["kind"] == "best":
-            return
-        record = event["record"]
-        self.done += 1
-        self.failed += record["error"] is not None
-        if event["kind"] == "run" and not self.console.is_terminal:
-            self._print_run(record)
-        failed = f"[red]{self.failed} failed" if self.failed else ""
-        what = "searching" if event["kind"] == "trial" else "fitting"
-        self.progress.update(self.task, completed=self.done, description=what, failed=failed)
+        {"plan": self._plan, "best": self._best, "trial": self._fit, "run": self._fit}[event["kind"]](event)
 
     def _plan(self, event: Mapping[str, Any]) -> None:
-        self.total, self.done = event["total"], event["done"]
+        self.total, self.done, self.left = event["total"], event["done"], Counter(event["missing"])
+        self.jobs = event.get("jobs", self.jobs)
         self.progress.update(self.task, total=self.total, completed=self.done)
         if self.done or not self.console.is_terminal:
             kept = f", {self.done} of them already done" if self.done else ""
-            self.console.print(f"{self.total} fits{kept}", highlight=False)
+            self._line(f"{self.total} fits{kept}")
+        if event.get("jobs_wanted", self.jobs) > self.jobs:
+            self._line(f"{self.jobs} of {event['jobs_wanted']} workers: more would not fit into memory")
 
-    def _print_run(self, record: Mapping[str, Any]) -> None:
-        where = f"{record['dataset']['name']} / {record['split']} / {record['method']}"
-        self.console.print(f"{self.done}/{self.total} {record['status']}: {where}", highlight=False, soft_wrap=True)
+    def _best(self, event: Mapping[str, Any]) -> None:
+        if self.console.is_terminal:
+            settings = ", ".join(f"{name}={value}" for name, value in event["settings"].items())
+            self._line(f"{event['cell']}: best so far {event['metric']} {event['value']:.4f} with {settings}")
+
+    def _fit(self, event: Mapping[str, Any]) -> None:
+        record, cell = event["record"], event["cell"]
+        self.done += 1
+        self.failed += record["error"] is not None
+        self.left[cell] -= 1
+        if event["kind"] == "trial" and "time" in record:
+            self.seconds.setdefault(cell, []).append(sum(record["time"].values()))
+        failed = f"[red]{self.failed} failed" if self.failed else ""
+        what = "searching" if event["kind"] == "trial" else "fitting"
+        left = self._time_left()
+        self.progress.update(self.task, completed=self.done, description=what, failed=failed, left=left)
+        if self.console.is_terminal:
+            return
+        if event["kind"] == "run":
+            self._line(f"{self.done}/{self.total} {record['status']}: {cell}")
+        elif time.monotonic() - self.told > LINE_SECONDS:
+            failures = f", {self.failed} failed" if self.failed else ""
+            self._line(f"{self.done}/{self.total} fits{failures}, {left or 'time left not known yet'}")
+
+    def _time_left(self) -> str:
+        """Return the time left by the mean of each method's own fits; nothing before each has one."""
+        waiting = {cell: count for cell, count in self.left.items() if count > 0}
+        if not waiting or not self.seconds.keys() >= waiting.keys():
+            return ""
+        means = {cell: sum(self.seconds[cell]) / len(self.seconds[cell]) for cell in waiting}
+        seconds = round(sum(means[cell] * count for cell, count in waiting.items()) / max(1, self.jobs))
+        return f"about {seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02} left"
+
+    def _line(self, text: str) -> None:
+        self.told = time.monotonic()
+        self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def tell_interrupted(self) -> None:
         done = f"{self.done} of {self.total} fits are done and kept"

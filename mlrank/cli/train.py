@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from mlrank.cli.options import Backend, Jobs, Json, Quiet, Results, Scheduler, check_backend, worker_count
+from mlrank.cli.options import Backend, Jobs, Json, LogLevel, Quiet, Results, Scheduler, check_backend, worker_count
 
 __all__ = ["train"]
 
@@ -16,6 +16,7 @@ def train(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only tell which fits there are and what they take.")
     ] = False,
+    log_level: LogLevel = "info",
     results: Results = Path("results"),
     jobs: Jobs = 0,
     backend: Backend = None,
@@ -46,6 +47,12 @@ def train(
         show_forecast(experiment, results, worker_count(jobs), as_json)
         return
     folder = run_with_progress(
-        experiment, results, worker_count(jobs), quiet, scheduler=scheduler, retry_failed=retry_failed
+        experiment,
+        results,
+        worker_count(jobs),
+        quiet,
+        scheduler=scheduler,
+        retry_failed=retry_failed,
+        log_level=log_level,
     )
     raise typer.Exit(show_run(folder, experiment.metrics, as_json))

@@ -6,16 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from mlrank.config import ExperimentConfig
-from mlrank.errors import UserError
+from mlrank.errors import UserError, unknown_name
 from mlrank.experiment.cell import Cell, cells
 from mlrank.experiment.data import Data, plan
-from mlrank.experiment.desk import Desk, Notify
+from mlrank.experiment.desk import Desk, Event, Notify
 from mlrank.results import Claims, RunFolder
 from mlrank.search import Pilot, Pool, available_memory, local_pool, workers_that_fit
 from mlrank.tables import write_tables
 
 __all__ = ["plan_cells", "run"]
 
+LOG_LEVELS = ("debug", "info", "error")
 Planned = tuple[Data, list[Cell]]
 
 
@@ -26,6 +27,7 @@ def run(
     notify: Notify = lambda event: None,
     *,
     retry_failed: bool = False,
+    log_level: str = "info",
 ) -> RunFolder:
     """Run what of an experiment is not done yet, and write its folder with tables.
 
@@ -41,6 +43,8 @@ def run(
         better than those before.
     retry_failed : bool
         Whether failed fits are made again.
+    log_level : {"debug", "info", "error"}
+        What log.jsonl gets: every event, all but single trials, or failures alone.
 
     Raises
     ------
@@ -51,6 +55,7 @@ def run(
     folder = RunFolder.create(results_dir, config.name)
     folder.write_config(config.resolved())
     folder.write_environment()
+    notify = _logging(folder, log_level, notify)
     workers_told = {}
     if isinstance(jobs, int):
         fitting = workers_that_fit(jobs, _largest_fit(planned), available_memory())
@@ -71,6 +76,28 @@ def run(
                 desk.refit(mine)
     write_tables(folder, folder.runs(), config.metrics)
     return folder
+
+
+def _logging(folder: RunFolder, level: str, notify: Notify) -> Notify:
+    """Return `notify`, but events are written to the log first."""
+    if level not in LOG_LEVELS:
+        raise UserError(unknown_name("log level", level, LOG_LEVELS))
+
+    def logged(event: Event) -> None:
+        record = event.get("record", {})
+        importance = "error" if record.get("error") else "debug" if event["kind"] == "trial" else "info"
+        if LOG_LEVELS.index(importance) >= LOG_LEVELS.index(level):
+            folder.log({"level": importance, **_loggable(event)})
+        notify(event)
+
+    return logged
+
+
+def _loggable(event: Event) -> dict[str, Any]:
+    """Return an event without what the folder has anyway."""
+    kept = ("key", "value", "error", "status", "time", "metrics")
+    record = {name: value for name, value in event.get("record", {}).items() if name in kept}
+    return {**event, **({"record": record} if record else {})}
 
 
 def plan_cells(config: ExperimentConfig) -> list[Planned]:

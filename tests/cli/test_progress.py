@@ -1,0 +1,65 @@
+"""What a run tells while it goes, on a terminal and elsewhere, and what it logs."""
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+from rich.progress import Progress
+
+from mlrank.cli.progress import _Reporter
+from tests.cli.test_commands import mlrank, write_config  # noqa: F401  a fixture
+
+
+def reporter(terminal, jobs=2):
+    console = Console(file=io.StringIO(), force_terminal=terminal, width=200, color_system=None)
+    return _Reporter(Progress(console=console, disable=True), console, jobs), console.file
+
+
+def trial(cell, seconds, error=None):
+    return {"kind": "trial", "cell": cell, "record": {"error": error, "time": {"fit": seconds, "threshold": 0.0}}}
+
+
+PLAN = {"kind": "plan", "total": 20, "done": 4, "missing": {"A": 10, "B": 6}, "jobs": 2, "jobs_wanted": 8}
+BEST = {"kind": "best", "cell": "A", "metric": "f1_micro", "value": 0.5, "settings": {"C": 8}}
+
+
+def test_the_time_left_comes_from_the_fits_of_each_method():
+    found, out = reporter(terminal=False)
+    found.notify(PLAN)
+    found.notify(trial("A", 10.0))
+    assert found._time_left() == ""
+    found.notify(trial("A", 30.0, error="it failed"))
+    found.notify(trial("B", 100.0))
+    # 8 fits of 20 s and 5 of 100 s on 2 workers.
+    assert found._time_left() == "about 0:05:30 left"
+    assert (found.done, found.failed) == (7, 1)
+    assert out.getvalue() == "20 fits, 4 of them already done\n2 of 8 workers: more would not fit into memory\n"
+
+
+def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch):
+    found, out = reporter(terminal=False)
+    found.notify(PLAN)
+    monkeypatch.setattr("mlrank.cli.progress.LINE_SECONDS", -1.0)
+    found.notify(trial("A", 1.0, error="it failed"))
+    found.notify(BEST)
+    found.notify({"kind": "run", "cell": "A", "record": {"error": None, "status": "done"}})
+    lines = out.getvalue().splitlines()[2:]
+    assert lines == ["5/20 fits, 1 failed, time left not known yet", "6/20 done: A"]
+
+
+def test_a_terminal_shows_the_best_so_far():
+    found, out = reporter(terminal=True)
+    found.notify(PLAN)
+    found.notify(BEST)
+    assert "A: best so far f1_micro 0.5000 with C=8" in out.getvalue()
+
+
+@pytest.mark.parametrize(("level", "kinds"), [("debug", {"plan", "trial", "best", "run"}), ("error", set())])
+def test_the_log_has_what_the_level_says(mlrank, tmp_path, level, kinds):  # noqa: F811
+    mlrank("train", write_config(tmp_path / "c.yaml"), "--jobs", 1, "--quiet", "--log-level", level)
+    path = tmp_path / "results/small/log.jsonl"
+    events = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    assert {event["kind"] for event in events} == kinds
+    code, _, err = mlrank("train", "c.yaml", "--log-level", "debg")
+    assert (code, err.startswith("mlrank: unknown log level 'debg'. Did you mean 'debug'?")) == (1, True)

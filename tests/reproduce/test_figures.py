@@ -3,6 +3,7 @@
 import pytest
 
 from mlrank.config import parse_config
+from mlrank.datasets.catalogue import is_known
 from mlrank.errors import UserError
 from mlrank.reproduce import compare, figure_experiments, load_recipe, paper_figure, render_comparison
 from mlrank.yamlfile import dump_yaml
@@ -190,6 +191,8 @@ def test_the_shipped_recipes_hold_every_variant_and_can_be_run(name):
         if method in variants:
             assert settings["method"] == ("lstsq" if method.startswith("ls") else "exact")
             assert ("lam" in settings) == (not method.endswith("(lam)"))
+    known = {option.dataset for figure in recipe.figures.values() for option in figure.data}
+    assert all(is_known(name) for name in ({option.dataset for option in recipe.data} | known) - {"user"})
     for figure, grid in recipe.figures.items():
         for option in grid.data or recipe.data:
             data = {"train": "x.svm"} if option.dataset == "user" else None

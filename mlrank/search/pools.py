@@ -9,10 +9,10 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import Executor, Future
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
@@ -25,7 +25,6 @@ __all__ = ["Pool", "local_pool"]
 
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
 _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES}
-IDLE_SECONDS = 60
 
 
 class Pool(Protocol):
@@ -78,6 +77,7 @@ class ProcessPool:
 
     def __init__(self, size: int, folder: Path) -> None:
         self.size, self.depth, self.folder = size, 2 * size, folder
+        self.executor = self._start()
 
     def load(self, X: Features, Y: BoolArray) -> None:
         """Write the data to files."""
@@ -85,33 +85,37 @@ class ProcessPool:
 
     def submit(self, task: Task) -> "Future[list[Result]]":
         """Start the task as soon as a worker is free."""
-        future: Future[list[Result]] = self._executor().submit(_mapped_work, task, self.data)
+        try:
+            future: Future[list[Result]] = self.executor.submit(_mapped_work, task, self.data)
+        except BrokenExecutor as error:  # found out since the last task came back
+            future = Future()
+            future.set_exception(error)
         return future
 
     def mend(self) -> None:
-        """Do nothing: a broken executor is replaced by the next call of `submit`."""
+        """Start other workers."""
+        self.stop(kill=True)
+        self.executor = self._start()
 
-    def stop(self) -> None:
-        """End the workers, whatever they do."""
-        self._executor().shutdown(wait=True, kill_workers=True)  # type: ignore[call-arg]
+    def stop(self, kill: bool) -> None:
+        """End the workers; `kill` them whatever they do, or let them end by themselves."""
+        self.executor.shutdown(wait=True, kill_workers=kill)
 
-    def _executor(self) -> Executor:
-        from joblib.externals.loky import get_reusable_executor
+    def _start(self) -> Any:
+        # Not the executor that joblib keeps for everybody: it may be in use by others, in other ways.
+        from joblib.externals.loky import ProcessPoolExecutor
 
-        executor: Executor = get_reusable_executor(
-            max_workers=self.size,
-            timeout=IDLE_SECONDS,
-            initializer=_start_worker,
-            initargs=(os.getpid(),),
-            env=_ONE_THREAD,
+        return ProcessPoolExecutor(
+            max_workers=self.size, initializer=_start_worker, initargs=(os.getpid(),), env=_ONE_THREAD
         )
-        return executor
 
 
 @contextmanager
 def local_pool(jobs: int) -> Iterator[Pool]:
     """Give a pool of `jobs` workers on this machine; if the block fails, they are ended and not waited for."""
     if jobs == 1:
+        import scipy.linalg  # noqa: F401  its BLAS must be there to be limited
+
         with threadpool_limits(1), _numba_threads(1):
             yield SerialPool()
         return
@@ -120,8 +124,9 @@ def local_pool(jobs: int) -> Iterator[Pool]:
         try:
             yield pool
         except BaseException:
-            pool.stop()
+            pool.stop(kill=True)
             raise
+        pool.stop(kill=False)
 
 
 def _mapped_work(task: Task, data: Mapped) -> list[Result]:

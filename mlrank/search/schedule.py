@@ -24,10 +24,13 @@ def execute(tasks: Sequence[Task], pool: Pool, admit: Callable[[Task], Task]) ->
 
     A task whose worker died is tried again point by point, one at a time; a point whose worker dies then has failed.
     """
-    waiting, suspects = deque(tasks), deque[Task]()
+    waiting, suspects, broken = deque(tasks), deque[Task](), False
     running: dict[Future[list[Result]], Task] = {}
     while waiting or suspects or running:
         if suspects and not running:
+            if broken:  # now that all it ran has come back: the tasks of a broken pool fail together
+                pool.mend()
+                broken = False
             yield _try_alone(suspects.popleft(), pool)
             continue
         while waiting and not suspects and len(running) < pool.depth:
@@ -38,8 +41,8 @@ def execute(tasks: Sequence[Task], pool: Pool, admit: Callable[[Task], Task]) ->
         for future in wait(running, return_when=FIRST_COMPLETED).done if running else ():
             task = running.pop(future)
             if future.cancelled() or future.exception() is not None:
-                pool.mend()
                 suspects += (task.of([point]) for point in task.points)
+                broken = True
                 continue
             results = future.result()
             if len(results) < len(task.points):

@@ -116,7 +116,8 @@ def local_pool(jobs: int) -> Iterator[Pool]:
     if jobs == 1:
         import scipy.linalg  # noqa: F401  its BLAS must be there to be limited
 
-        with threadpool_limits(1), _numba_threads(1):
+        # Numba first: it loads an OpenMP library that is to be limited as well.
+        with _numba_threads(1), threadpool_limits(1):
             yield SerialPool()
         return
     with map_folder() as folder:

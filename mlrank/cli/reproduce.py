@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlrank.cli.options import Jobs, Json, Quiet, Results, worker_count
+from mlrank.cli.options import Backend, Jobs, Json, Quiet, Results, Scheduler, check_backend, worker_count
 
 if TYPE_CHECKING:
     from mlrank.reproduce import Recipe
@@ -25,6 +25,8 @@ def reproduce(
     fetch: Annotated[bool, typer.Option("--fetch", help="Fetch the best data that can be had first.")] = False,
     results: Results = Path("results"),
     jobs: Jobs = 0,
+    backend: Backend = None,
+    scheduler: Scheduler = None,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
@@ -58,10 +60,11 @@ def reproduce(
     files = None if data is None else _files(data, test, labels)
     if fetch and data:
         raise UserError("--fetch gets published data, --data names your own: give one of them")
+    check_backend(backend, scheduler)
     recipe, workers = load_recipe(name), worker_count(jobs)
     if fetch:
         _fetch(recipe, quiet)
-    raise typer.Exit(_run(recipe, grid, table, figures, files, results, workers, quiet, as_json))
+    raise typer.Exit(_run(recipe, grid, table, figures, files, results, workers, scheduler, quiet, as_json))
 
 
 def _files(data: Path, test: Path | None, labels: Path | None) -> dict[str, str]:
@@ -111,6 +114,7 @@ def _run(
     files: dict[str, str] | None,
     results: Path,
     jobs: int,
+    scheduler: str | None,
     quiet: bool,
     as_json: bool,
 ) -> int:
@@ -121,6 +125,7 @@ def _run(
     from mlrank.cli.show import show_run
     from mlrank.config import parse_config
     from mlrank.datasets import is_available
+    from mlrank.errors import UserError
     from mlrank.reproduce import (
         banner,
         better_options,
@@ -148,8 +153,10 @@ def _run(
         else experiment_mapping(recipe, option, grid or recipe.default_grid, files)
     )
     config = parse_config(dump_yaml(mapping), f"recipe {recipe.name}")
+    if times and scheduler:
+        raise UserError("a table of times is measured on one machine: leave out --scheduler")
     # Two fits at a time would disturb each other's clock.
-    folder = run_with_progress(config, results, 1 if times else jobs, quiet)
+    folder = run_with_progress(config, results, 1 if times else jobs, quiet, scheduler=scheduler)
     code = show_run(folder, config.metrics, as_json)
     runs = folder.runs()
     comparison = compare_times(recipe, times, option, runs) if times else compare(recipe, option, runs)

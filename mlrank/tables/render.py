@@ -56,11 +56,15 @@ def to_rich(table: Table, decimals: int = 4) -> "Group":
     from rich.text import Text
 
     shown = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
-    for name, side in zip(_header(table), _sides(table), strict=True):
-        # Folded, never cut: on a narrow terminal every digit stays readable.
+    # A spread that holds together is folded whole below its mean.
+    body = [[cell._replace(text=cell.text.replace("± ", "±")) for cell in row] for row in _body(table, decimals)]
+    for place, (name, side) in enumerate(zip(_header(table), _sides(table), strict=True)):
+        # Folded, never cut, and numbers never inside: on a narrow terminal every digit stays readable.
         header, justify = Text(name.replace("_", "_\n", 1).replace("certif", "certi-\nf")), _JUSTIFY[side]
-        shown.add_column(header, justify=justify, overflow="fold", no_wrap=name == "method")
-    for row in _body(table, decimals):
+        words = [word for row in body for word in row[place].text.split()]
+        width = max(map(len, words), default=1) if side == "r" else None
+        shown.add_column(header, justify=justify, overflow="fold", no_wrap=name == "method", min_width=width)
+    for row in body:
         shown.add_row(*(Text(cell.text, style="bold" if cell.best else "") for cell in row))
     notes = [Text(f"- {note}", style="dim") for note in table.notes]
     return Group(Text(table.title, style="bold"), Text(), shown, Text(), *notes)

@@ -94,12 +94,12 @@ class ProcessPool:
 
     def mend(self) -> None:
         """Start other workers."""
-        self.stop(kill=True)
+        self.stop()
         self.executor = self._start()
 
-    def stop(self, kill: bool) -> None:
-        """End the workers; `kill` them whatever they do, or let them end by themselves."""
-        self.executor.shutdown(wait=True, kill_workers=kill)
+    def stop(self) -> None:
+        """End the workers at once: what they have done has come back, or is not wanted any more."""
+        self.executor.shutdown(wait=True, kill_workers=True)
 
     def _start(self) -> Any:
         # Not the executor that joblib keeps for everybody: it may be in use by others, in other ways.
@@ -112,7 +112,7 @@ class ProcessPool:
 
 @contextmanager
 def local_pool(jobs: int) -> Iterator[Pool]:
-    """Give a pool of `jobs` workers on this machine; if the block fails, they are ended and not waited for."""
+    """Give a pool of `jobs` workers on this machine; they end with the block."""
     if jobs == 1:
         import scipy.linalg  # noqa: F401  its BLAS must be there to be limited
 
@@ -124,10 +124,8 @@ def local_pool(jobs: int) -> Iterator[Pool]:
         pool = ProcessPool(jobs, folder)
         try:
             yield pool
-        except BaseException:
-            pool.stop(kill=True)
-            raise
-        pool.stop(kill=False)
+        finally:
+            pool.stop()
 
 
 def _mapped_work(task: Task, data: Mapped) -> list[Result]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.experiment.small import CONFIG, small_data, write_libsvm
 
 ROOT = Path(__file__).parents[2]
-SHIFTS = ", ".join(str(3 * i) for i in range(10))
+SHIFTS = ", ".join(str(3 * i) for i in range(6))
 SLOW = CONFIG.replace(
     "{{solver: binary_svm, C: [0.1, 1, 10]}}",
     f"{{{{solver: 'tests.experiment.small:Slow', shift: [{SHIFTS}], threshold: {{{{kind: top_k, k: [1, 2]}}}}}}}}",
@@ -46,11 +46,11 @@ def journal_keys(results):
     return [json.loads(line)["key"] for line in lines]
 
 
-def kill_at_random(config, results, rng, times):
+def kill_at_random(config, results, rng, times, most_jobs=2):
     """Start a run and kill it, `times` times, then let it finish; no finished trial is made again."""
     caught = 0
     for _ in range(times):
-        process = start(config, results, "--jobs", str(rng.integers(1, 3)))
+        process = start(config, results, "--jobs", str(rng.integers(1, most_jobs + 1)))
         folder = results / "small"
         deadline = time.monotonic() + 30
         while not (folder / "claims").exists() and time.monotonic() < deadline and process.poll() is None:
@@ -59,7 +59,7 @@ def kill_at_random(config, results, rng, times):
         process.send_signal(signal.SIGKILL)
         caught += process.wait() == -signal.SIGKILL
         process.communicate()
-    finish(start(config, results))
+    finish(start(config, results, "--jobs", str(most_jobs)))
     keys = journal_keys(results)
     assert len(keys) == len(set(keys)), "a finished trial was made again"
     assert not list(results.rglob("*.part"))

@@ -49,7 +49,7 @@ def test_a_worker_killed_in_the_middle_loses_nothing(tmp_path, monkeypatch, clus
                 os.kill(pids[0], signal.SIGKILL)
 
     folder = run(experiment, tmp_path / "cluster", cluster_pool(cluster.scheduler_address), kill_one)
-    assert len(keys) == len(set(keys)) == 84
+    assert len(keys) == len(set(keys)) == 60
     assert contents(folder) == contents(run(experiment, tmp_path / "local", jobs=1))
 
 

@@ -54,6 +54,7 @@ def run(
     planned = plan_cells(config)
     folder = RunFolder.create(results_dir, config.name)
     folder.write_config(config.resolved())
+    folder.write_planned(cell.key for _, mine in planned for cell in mine)
     folder.write_environment()
     notify = _logging(folder, log_level, notify)
     workers_told = {}

@@ -4,7 +4,7 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from mlrank.yamlfile import dump_yaml, load_yaml
 __all__ = ["FORMAT", "RunFolder"]
 
 FORMAT = 1
+PLANNED = "planned.json"
 
 
 @dataclass(frozen=True)
@@ -146,8 +147,15 @@ class RunFolder:
         record = _read_record(path) if path.exists() else None
         return record if record is not None and _names(record) == (dataset, split, method) else None
 
+    def write_planned(self, keys: Iterable[str]) -> None:
+        """Say which runs belong to the present configuration; others stay on disk but are not shown."""
+        self.write_text(PLANNED, dump_json(sorted(keys)))
+
     def runs(self) -> list[dict[str, Any]]:
-        """Return the records of all runs, ordered by dataset, split and method as config.yaml lists them.
+        """Return the records of the present configuration's runs, in the order of dataset, split and method in it.
+
+        Runs that an earlier configuration of the same name left, with other splits, methods or settings, are passed
+        over.
 
         Raises
         ------
@@ -155,6 +163,10 @@ class RunFolder:
             If a record is damaged.
         """
         records = [_read_record(path) for path in sorted(self.path.glob("runs/*/*/*.json"))]
+        planned = self.path / PLANNED
+        if planned.exists():
+            keys = set(json.loads(planned.read_bytes()))
+            records = [record for record in records if record.get("key") in keys]
         config = self.read_config() if (self.path / "config.yaml").exists() else {}
         datasets = {name: place for place, entry in enumerate(config.get("datasets", ())) for name in _called(entry)}
         methods = {name: place for place, name in enumerate(config.get("methods", ()))}

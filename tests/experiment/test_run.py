@@ -77,6 +77,18 @@ def test_a_finished_run_is_not_touched_again(tmp_path):
     assert {path: path.stat().st_mtime_ns for path in folder.path.glob("runs/*/*/*")} == stamps
 
 
+def test_runs_of_an_earlier_configuration_are_kept_on_disk_but_not_shown(tmp_path):
+    three = small_config(tmp_path, split="{kind: kfold, folds: 3}")
+    two = small_config(tmp_path, split="{kind: kfold, folds: 2}", text=CONFIG.replace("Binary-SVM", "Other"))
+    run(three, tmp_path / "r", jobs=1)
+    folder = run(two, tmp_path / "r", jobs=1)
+    alone = run(two, tmp_path / "alone", jobs=1)
+    assert contents(folder)[0] == contents(alone)[0]
+    assert "Binary-SVM" not in (folder.path / "tables" / "part-train.md").read_text()
+    assert len(list(folder.path.glob("runs/*/*/Binary-SVM.json"))) == 3
+    assert contents(run(three, tmp_path / "r", jobs=1))[0] == contents(run(three, tmp_path / "new", jobs=1))[0]
+
+
 def test_changed_data_are_fitted_again(tmp_path):
     config = small_config(tmp_path)
     first = run(config, tmp_path / "r", jobs=1).runs()[0]["metrics"]

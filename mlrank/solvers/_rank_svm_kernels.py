@@ -47,25 +47,32 @@ def sweep_pairs(
         s_irrelevant[t] = score
 
 
+@njit(cache=True)
+def list_active(i: int, pairs: Any, active: Any, labels: Any) -> Any:
+    """Write the active labels of instance `i` to `labels`, relevant ones first; return their positions in its lists."""
+    relevant_ptr, relevant, irrelevant_ptr, irrelevant, _ = pairs
+    active_relevant, n_active_relevant, active_irrelevant, n_active_irrelevant = active
+    r0, c0 = relevant_ptr[i], irrelevant_ptr[i]
+    rows = active_relevant[r0 : r0 + n_active_relevant[i]]
+    columns = active_irrelevant[c0 : c0 + n_active_irrelevant[i]]
+    for u in range(rows.size):
+        labels[u] = relevant[r0 + rows[u]]
+    for t in range(columns.size):
+        labels[rows.size + t] = irrelevant[c0 + columns[t]]
+    return rows, columns
+
+
 @njit(cache=True, fastmath=FAST, error_model="numpy")
 def sweep_dense(X: Any, norms: Any, W: Any, upper: Any, alpha: Any, pairs: Any, active: Any, visits: Any) -> None:
     """Visit the instances `visits` once; `W` is (n_labels, n_features), updated in place."""
-    relevant_ptr, relevant, irrelevant_ptr, irrelevant, offset = pairs
-    active_relevant, n_active_relevant, active_irrelevant, n_active_irrelevant = active
+    relevant_ptr, offset = pairs[0], pairs[4]
     n_labels, n_features = W.shape
     labels = np.empty(n_labels, dtype=np.int32)
     before = np.empty(n_labels)
     scores = np.empty(n_labels)
     for i in visits:
-        r0, c0 = relevant_ptr[i], irrelevant_ptr[i]
-        n_r, n_c = n_active_relevant[i], n_active_irrelevant[i]
-        n = n_r + n_c
-        rows = active_relevant[r0 : r0 + n_r]
-        columns = active_irrelevant[c0 : c0 + n_c]
-        for u in range(n_r):
-            labels[u] = relevant[r0 + rows[u]]
-        for t in range(n_c):
-            labels[n_r + t] = irrelevant[c0 + columns[t]]
+        rows, columns = list_active(i, pairs, active, labels)
+        n_r, n = rows.size, rows.size + columns.size
         x = X[i]
         for u in range(n):
             w = W[labels[u]]
@@ -75,7 +82,15 @@ def sweep_dense(X: Any, norms: Any, W: Any, upper: Any, alpha: Any, pairs: Any, 
             before[u] = total
             scores[u] = total
         sweep_pairs(
-            alpha, offset[i], relevant_ptr[i + 1] - r0, rows, columns, scores[:n_r], scores[n_r:n], norms[i], upper[i]
+            alpha,
+            offset[i],
+            relevant_ptr[i + 1] - relevant_ptr[i],
+            rows,
+            columns,
+            scores[:n_r],
+            scores[n_r:n],
+            norms[i],
+            upper[i],
         )
         for u in range(n):
             if scores[u] != before[u]:
@@ -106,22 +121,14 @@ def sweep_csr(
     (n_samples, r), whose weights are `excess` (n_labels, r).
     """
     data, indices, indptr = X
-    relevant_ptr, relevant, irrelevant_ptr, irrelevant, offset = pairs
-    active_relevant, n_active_relevant, active_irrelevant, n_active_irrelevant = active
+    relevant_ptr, offset = pairs[0], pairs[4]
     n_labels, n_tops = excess.shape
     labels = np.empty(n_labels, dtype=np.int32)
     before = np.empty(n_labels)
     scores = np.empty(n_labels)
     for i in visits:
-        r0, c0 = relevant_ptr[i], irrelevant_ptr[i]
-        n_r, n_c = n_active_relevant[i], n_active_irrelevant[i]
-        n = n_r + n_c
-        rows = active_relevant[r0 : r0 + n_r]
-        columns = active_irrelevant[c0 : c0 + n_c]
-        for u in range(n_r):
-            labels[u] = relevant[r0 + rows[u]]
-        for t in range(n_c):
-            labels[n_r + t] = irrelevant[c0 + columns[t]]
+        rows, columns = list_active(i, pairs, active, labels)
+        n_r, n = rows.size, rows.size + columns.size
         top = tops[i]
         for u in range(n):
             e = excess[labels[u]]
@@ -136,7 +143,15 @@ def sweep_csr(
                 before[u] += value * w[labels[u]]
         scores[:n] = before[:n]
         sweep_pairs(
-            alpha, offset[i], relevant_ptr[i + 1] - r0, rows, columns, scores[:n_r], scores[n_r:n], norms[i], upper[i]
+            alpha,
+            offset[i],
+            relevant_ptr[i + 1] - relevant_ptr[i],
+            rows,
+            columns,
+            scores[:n_r],
+            scores[n_r:n],
+            norms[i],
+            upper[i],
         )
         # Keep only the labels that moved, then touch each nonzero's row once.
         moved = 0

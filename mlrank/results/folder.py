@@ -163,9 +163,8 @@ class RunFolder:
             If a record is damaged.
         """
         records = [_read_record(path) for path in sorted(self.path.glob("runs/*/*/*.json"))]
-        planned = self.path / PLANNED
-        if planned.exists():
-            keys = set(json.loads(planned.read_bytes()))
+        keys = self._planned_keys()
+        if keys is not None:
             records = [record for record in records if record.get("key") in keys]
         config = self.read_config() if (self.path / "config.yaml").exists() else {}
         datasets = {name: place for place, entry in enumerate(config.get("datasets", ())) for name in _called(entry)}
@@ -177,6 +176,19 @@ class RunFolder:
             return place[0], dataset, _natural(split), place[1], method
 
         return sorted(records, key=order)
+
+    def _planned_keys(self) -> set[str] | None:
+        path = self.path / PLANNED
+        if not path.exists():
+            return None
+        with os_errors("read the planned runs", path):
+            content = path.read_bytes()
+        try:
+            return set(json.loads(content))
+        except (ValueError, TypeError) as error:
+            raise UserError(
+                "damaged list of the planned runs; start the experiment again to have it made", path
+            ) from error
 
     def run_arrays(self, record: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays of a run: scores, Y_pred, Y_true, rows.

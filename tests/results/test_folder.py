@@ -232,3 +232,13 @@ def test_the_commit_is_that_of_this_checkout_or_none(tmp_path, monkeypatch):
     head = (root / ".git" / (root / ".git/HEAD").read_text().split()[1]).read_text().strip()
     assert checkout_commit() == head
     assert environment()["commit"] == head
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"3", b"[[]]"])
+def test_a_damaged_list_of_planned_runs_is_one_line(tmp_path, content):
+    folder = RunFolder(tmp_path)
+    folder.write_planned(["k"])
+    assert folder.runs() == []
+    (tmp_path / "planned.json").write_bytes(content)
+    with pytest.raises(UserError, match=r"planned\.json: damaged list of the planned runs; start the experiment again"):
+        folder.runs()

@@ -87,11 +87,6 @@ class Cell:
         """Return a grid point as a fit on the whole training part."""
         return self._point(self.grid[index], None)
 
-    @cached_property
-    def trials(self) -> list[list[Point]]:
-        """The trials on all rows of a fold, one list of grid points for each fold."""
-        return [[self.trial(index, fold) for index in range(len(self.grid))] for fold in self.searched_folds]
-
     def trial(self, index: int, fold: int, fraction: float = 1.0) -> Point:
         """Return a grid point as a fit on (a fraction of) the training rows of a fold."""
         trial = Trial(index, fold, fraction)

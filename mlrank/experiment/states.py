@@ -11,8 +11,6 @@ from mlrank.results import RunFolder, claimed
 
 __all__ = ["Change", "RunState", "changes", "run_states"]
 
-STATES = ("planned", "running", "done", "failed", "stale")
-
 
 @dataclass(frozen=True)
 class RunState:

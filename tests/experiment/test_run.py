@@ -209,11 +209,20 @@ def test_seeds_depend_on_the_seed_of_the_experiment_and_on_nothing_else_of_it(tm
 
     config = small_config(tmp_path)
     (data,) = plan(config)
-    points = [point for cell in cells(config, data) for fold in cell.trials for point in fold]
+
+    def trial_points(found):
+        return [
+            cell.trial(index, fold)
+            for cell in cells(found, data)
+            for fold in cell.searched_folds
+            for index in range(len(cell.grid))
+        ]
+
+    points = trial_points(config)
     renamed = config.model_copy(update={"name": "other"})
-    again = [point for cell in cells(renamed, data) for fold in cell.trials for point in fold]
+    again = trial_points(renamed)
     assert points == again
-    reseeded = [p for cell in cells(config.model_copy(update={"seed": 4}), data) for f in cell.trials for p in f]
+    reseeded = trial_points(config.model_copy(update={"seed": 4}))
     assert not {point.seed for point in points} & {point.seed for point in reseeded}
     assert len({point.key for point in points}) == len(points)
     # Points that differ in the threshold alone share their fit, hence its seed.

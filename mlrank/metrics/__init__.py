@@ -7,9 +7,11 @@ the same rule for every metric. The price is that the labels averaged over depen
 from the test rows counts, with F1 = 0, only for a method that predicts it), which `n_defined` shows. Tables that are
 to be laid beside published ones choose the published rule: every function has the parameter ``empty``, the value of an
 undefined term (`empty=0` is the rule of the papers' tables); the two rules agree when every label occurs in the test
-rows. A row without relevant labels has nothing to rank, so every row-wise ranking metric leaves it out.
+rows. A row without relevant labels has nothing to rank, so every row-wise ranking metric leaves it out. Entries whose
+true label is unknown are left out of every count and every list, as if the row or label did not have them.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -43,10 +45,12 @@ from mlrank.metrics.sets import (
     subset_accuracy,
 )
 
-__all__ = ["METRICS", "Metric", "MetricValue", "evaluate"]
+__all__ = ["METRICS", "Metric", "MetricValue", "evaluate", "measure"]
 
 
-def evaluate(Y: BoolArray, scores: FloatArray, Y_pred: BoolArray) -> dict[str, MetricValue]:
+def evaluate(
+    Y: BoolArray, scores: FloatArray, Y_pred: BoolArray, known: BoolArray | None = None
+) -> dict[str, MetricValue]:
     """Compute every metric, sorting each row and each label once (under half a second at 5000 rows and 400 labels).
 
     Parameters
@@ -54,6 +58,8 @@ def evaluate(Y: BoolArray, scores: FloatArray, Y_pred: BoolArray) -> dict[str, M
     Y, Y_pred : (n_samples, n_labels) bool ndarray
         True and predicted label sets.
     scores : (n_samples, n_labels) float64 ndarray
+    known : (n_samples, n_labels) bool ndarray, optional
+        Which entries count: those whose true label is not known are left out of every metric.
 
     Returns
     -------
@@ -64,8 +70,15 @@ def evaluate(Y: BoolArray, scores: FloatArray, Y_pred: BoolArray) -> dict[str, M
     ValueError
         If a dtype or shape is wrong, there is no cell, or a score is NaN.
     """
-    shared = {"scores": Rankings(Y, np.asarray(scores)), "sets": Confusion(Y, np.asarray(Y_pred))}
+    shared = {"scores": Rankings(Y, np.asarray(scores), known), "sets": Confusion(Y, np.asarray(Y_pred), known)}
     return {name: metric.function(Y, shared[metric.needs]) for name, metric in METRICS.items()}
+
+
+def measure(name: str, Y: BoolArray, predicted: BoolArray | FloatArray, known: BoolArray | None = None) -> MetricValue:
+    """Compute the metric `name` from the scores or label sets it needs; see `evaluate` for the arrays."""
+    metric = METRICS[name]
+    kind: Callable[..., Rankings | Confusion] = Rankings if metric.needs == "scores" else Confusion
+    return metric.function(Y, kind(Y, predicted, known))
 
 
 METRICS: dict[str, Metric] = {

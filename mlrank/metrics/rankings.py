@@ -14,7 +14,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.metrics.base import MetricValue
-from mlrank.metrics.sets import average, check_shapes, ratio
+from mlrank.metrics.sets import average, check_shapes, observed, ratio
 
 __all__ = [
     "Rankings",
@@ -42,8 +42,7 @@ class RankedLists:
     lists : which list the item belongs to
     above, through : how many items of its list score higher, and how many score at least as high (itself included)
     relevant_above, relevant_through : the same among the relevant items
-    n_relevant : (n_lists,) relevant items in each list
-    n_items : items in each list
+    n_relevant, n_items : (n_lists,) relevant items, and all items, in each list
     """
 
     lists: IntArray
@@ -52,21 +51,27 @@ class RankedLists:
     relevant_above: IntArray
     relevant_through: IntArray
     n_relevant: IntArray
-    n_items: int
+    n_items: IntArray
 
     @classmethod
-    def of(cls, Y: BoolArray, scores: FloatArray) -> "RankedLists":
-        """Rank the rows of `scores`. Ties need no care: binary search counts both ends of a group of equal scores."""
-        n_items = Y.shape[1]
+    def of(cls, Y: BoolArray, scores: FloatArray, known: BoolArray | None) -> "RankedLists":
+        """Rank the known entries of the rows of `scores`, `Y` being False where they are unknown.
+
+        Ties need no care: binary search counts both ends of a group of equal scores.
+        """
+        n_lists, width = Y.shape
+        n_items = np.full(n_lists, width, np.int64) if known is None else np.count_nonzero(known, axis=1)
         n_relevant = np.count_nonzero(Y, axis=1).astype(np.int64)
         higher: list[IntArray] = []
         reached: list[IntArray] = []
         own_higher: list[IntArray] = []
         own_reached: list[IntArray] = []
-        for everything, row, relevant in zip(np.sort(scores, axis=1), scores, Y, strict=True):
+        # Unknown entries come last, as infinite scores, and are cut off.
+        rising = np.sort(scores if known is None else np.where(known, scores, np.inf), axis=1)
+        for everything, size, row, relevant in zip(rising, n_items, scores, Y, strict=True):
             own = np.sort(row[relevant])
-            higher.append(n_items - everything.searchsorted(own, "right"))
-            reached.append(n_items - everything.searchsorted(own, "left"))
+            higher.append(size - everything[:size].searchsorted(own, "right"))
+            reached.append(size - everything[:size].searchsorted(own, "left"))
             own_higher.append(own.size - own.searchsorted(own, "right"))
             own_reached.append(own.size - own.searchsorted(own, "left"))
         lists = np.repeat(np.arange(n_relevant.size), n_relevant)
@@ -96,7 +101,7 @@ class RankedLists:
 
         Parameters
         ----------
-        weights : (n_items,) the weight of each place, the top one first
+        weights : the weight of each place, the top one first, as many as the longest list has
         """
         running = np.concatenate([[0.0], np.cumsum(weights)])
         return self.total((running[self.through] - running[self.above]) / (self.through - self.above))
@@ -110,6 +115,8 @@ class Rankings:
     ----------
     Y : (n_samples, n_labels) bool ndarray
     scores : (n_samples, n_labels) float64 ndarray
+    known : (n_samples, n_labels) bool ndarray, optional
+        Which entries of `Y` count; those of a row or label that do not are left out of its list.
 
     Raises
     ------
@@ -119,9 +126,11 @@ class Rankings:
 
     Y: BoolArray
     scores: FloatArray
+    known: BoolArray | None = None
 
     def __post_init__(self) -> None:
         check_shapes(self.Y, self.scores, "scores")
+        object.__setattr__(self, "Y", observed(self.Y, self.known))
         unordered = np.isnan(self.scores)
         if unordered.any():
             row, label = np.argwhere(unordered)[0]
@@ -130,17 +139,19 @@ class Rankings:
     @cached_property
     def by_row(self) -> RankedLists:
         """The labels of each row, ranked."""
-        return RankedLists.of(self.Y, self.scores)
+        return RankedLists.of(self.Y, self.scores, self.known)
 
     @cached_property
     def by_label(self) -> RankedLists:
         """The rows of each label, ranked."""
-        return RankedLists.of(np.ascontiguousarray(self.Y.T), np.ascontiguousarray(self.scores.T))
+        known = None if self.known is None else np.ascontiguousarray(self.known.T)
+        return RankedLists.of(np.ascontiguousarray(self.Y.T), np.ascontiguousarray(self.scores.T), known)
 
     @cached_property
     def pooled(self) -> RankedLists:
         """All cells, ranked as one list."""
-        return RankedLists.of(self.Y.reshape(1, -1), self.scores.reshape(1, -1))
+        known = None if self.known is None else self.known.reshape(1, -1)
+        return RankedLists.of(self.Y.reshape(1, -1), self.scores.reshape(1, -1), known)
 
 
 def _rankings(Y: BoolArray, scores: FloatArray | Rankings) -> Rankings:
@@ -181,7 +192,7 @@ def precision_at(Y: BoolArray, scores: FloatArray | Rankings, k: int, empty: flo
     """Average the relevant fraction of the first `k` labels; `empty` is for rows without relevant labels."""
     _check_depth(k)
     ranked = _rankings(Y, scores).by_row
-    hits = ranked.expected((np.arange(ranked.n_items) < k).astype(np.float64))
+    hits = ranked.expected((np.arange(ranked.n_items.max()) < k).astype(np.float64))
     return average(np.where(ranked.n_relevant > 0, hits / k, np.nan), "rows", empty)
 
 
@@ -205,7 +216,7 @@ def ndcg_at(Y: BoolArray, scores: FloatArray | Rankings, k: int, empty: float = 
     """Average the normalised discounted gain of the first `k` labels; `empty` is for rows without relevant labels."""
     _check_depth(k)
     ranked = _rankings(Y, scores).by_row
-    place = np.arange(ranked.n_items)
+    place = np.arange(ranked.n_items.max())
     discounts = np.where(place < k, 1.0 / np.log2(place + 2.0), 0.0)
     best = np.concatenate([[0.0], np.cumsum(discounts)])[ranked.n_relevant]
     return average(ratio(ranked.expected(discounts), best), "rows", empty)

@@ -24,6 +24,7 @@ __all__ = [
     "f1_samples",
     "hamming_loss",
     "jaccard_samples",
+    "observed",
     "precision_macro",
     "precision_micro",
     "ratio",
@@ -48,6 +49,8 @@ class Confusion:
     Parameters
     ----------
     Y, Y_pred : (n_samples, n_labels) bool ndarray
+    known : (n_samples, n_labels) bool ndarray, optional
+        Which entries of `Y` count.
 
     Raises
     ------
@@ -57,11 +60,14 @@ class Confusion:
 
     Y: BoolArray
     Y_pred: BoolArray
+    known: BoolArray | None = None
 
     def __post_init__(self) -> None:
         check_shapes(self.Y, self.Y_pred, "Y_pred")
         if self.Y_pred.dtype != np.bool_:
             raise ValueError(f"Y_pred must be a bool array, found {self.Y_pred.dtype}")
+        for name in ("Y", "Y_pred"):
+            object.__setattr__(self, name, observed(getattr(self, name), self.known))
 
     @cached_property
     def by_label(self) -> Counts:
@@ -81,6 +87,21 @@ class Confusion:
     def _count(self, axis: int) -> Counts:
         masks = (self.Y & self.Y_pred, self.Y_pred, self.Y)
         return Counts(*(np.count_nonzero(mask, axis=axis).astype(np.int64) for mask in masks))
+
+
+def observed(Y: BoolArray, known: BoolArray | None) -> BoolArray:
+    """Return `Y` with the entries that are not known set to False.
+
+    Raises
+    ------
+    ValueError
+        If `known` has another shape.
+    """
+    if known is None:
+        return Y
+    if known.shape != Y.shape:
+        raise ValueError(f"known has shape {known.shape}, Y has shape {Y.shape}")
+    return np.asarray(Y & known)
 
 
 def check_shapes(Y: BoolArray, predicted: BoolArray | FloatArray, name: str) -> None:
@@ -160,15 +181,19 @@ def jaccard_samples(Y: BoolArray, Y_pred: BoolArray | Confusion, empty: float = 
 
 
 def subset_accuracy(Y: BoolArray, Y_pred: BoolArray | Confusion) -> MetricValue:
-    """Compute the fraction of rows whose set is predicted exactly."""
-    return average((_misses(_confusion(Y, Y_pred)) == 0).astype(np.float64), "rows", math.nan)
+    """Compute the fraction of rows whose set is predicted exactly; a row without known labels is left out."""
+    misses, n_labels = _misses(_confusion(Y, Y_pred))
+    return average(np.where(n_labels > 0, misses == 0, math.nan), "rows", math.nan)
 
 
 def hamming_loss(Y: BoolArray, Y_pred: BoolArray | Confusion) -> MetricValue:
-    """Compute the fraction of cells predicted wrongly."""
-    return average(_misses(_confusion(Y, Y_pred)) / Y.shape[1], "rows", math.nan)
+    """Compute the fraction of cells predicted wrongly; a row without known labels is left out."""
+    return average(ratio(*_misses(_confusion(Y, Y_pred))), "rows", math.nan)
 
 
-def _misses(confusion: Confusion) -> IntArray:
-    counts = confusion.by_row
-    return counts.predicted + counts.relevant - 2 * counts.hits
+def _misses(confusion: Confusion) -> tuple[IntArray, IntArray]:
+    """Return of each row the number of labels predicted wrongly, and of how many."""
+    counts, (n_rows, n_labels) = confusion.by_row, confusion.Y.shape
+    known = confusion.known
+    n_known = np.full(n_rows, n_labels) if known is None else np.count_nonzero(known, axis=1)
+    return counts.predicted + counts.relevant - 2 * counts.hits, n_known.astype(np.int64)

@@ -42,11 +42,11 @@ def jaccard(true, pred):
 
 
 def hamming(true, pred):
-    return Fraction(sum(1 for t, p in zip(true, pred, strict=True) if t != p), len(true))
+    return divide(sum(1 for t, p in zip(true, pred, strict=True) if t != p), len(true))
 
 
 def exact(true, pred):
-    return Fraction(int(list(true) == list(pred)))
+    return Fraction(int(list(true) == list(pred))) if true else None
 
 
 def pairs(true, scores):
@@ -136,12 +136,24 @@ LABELS = {
 POOLED = {"f1_micro": f1, "precision_micro": precision, "recall_micro": recall, "auc_micro": auc}
 
 
-def reference(name, Y, predicted):
-    """Value, number of defined terms, number of terms."""
-    Y, predicted = Y.tolist(), predicted.tolist()
+def reference(name, Y, predicted, known=None):
+    """Value, number of defined terms, number of terms; cells that are not known are taken out of their lists."""
+    known = (Y == Y if known is None else known).tolist()
+    rows = [
+        [(t, p) for t, p, k in zip(*lists, strict=True) if k]
+        for lists in zip(Y.tolist(), predicted.tolist(), known, strict=True)
+    ]
+    columns = [
+        [(t, p) for t, p, k in zip(*lists, strict=True) if k]
+        for lists in zip(Y.T.tolist(), predicted.T.tolist(), zip(*known, strict=True), strict=True)
+    ]
     if name in ROWS:
-        return mean_of_defined([ROWS[name](t, p) for t, p in zip(Y, predicted, strict=True)])
+        return mean_of_defined([ROWS[name](*apart(row)) for row in rows])
     if name in LABELS:
-        columns = zip(zip(*Y, strict=True), zip(*predicted, strict=True), strict=True)
-        return mean_of_defined([LABELS[name](t, p) for t, p in columns])
-    return mean_of_defined([POOLED[name](list(chain(*Y)), list(chain(*predicted)))])
+        return mean_of_defined([LABELS[name](*apart(column)) for column in columns])
+    return mean_of_defined([POOLED[name](*apart(chain(*rows)))])
+
+
+def apart(cells):
+    cells = list(cells)
+    return [t for t, _ in cells], [p for _, p in cells]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from metric_definitions import LABELS, POOLED, ROWS, reference
 
-from mlrank.metrics import METRICS, evaluate
+from mlrank.metrics import METRICS, evaluate, measure
 from mlrank.metrics.rankings import coverage, map_macro, ndcg_at, one_error, precision_at, ranking_loss
 from mlrank.metrics.sets import f1_samples, recall_macro
 
@@ -54,6 +54,25 @@ def test_any_small_prediction_follows_the_definition(data, n_samples, n_labels):
     Y_pred = data.draw(arrays(bool, shape))
     for name, found in evaluate(Y, scores, Y_pred).items():
         agrees(found, reference(name, Y, scores if name in SCORED else Y_pred))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data(), st.integers(1, 5), st.integers(1, 5))
+def test_unknown_entries_are_taken_out_of_their_rows_and_labels(data, n_samples, n_labels):
+    shape = (n_samples, n_labels)
+    Y, Y_pred, known = (data.draw(arrays(bool, shape)) for _ in range(3))
+    scores = data.draw(arrays(np.float64, shape, elements=st.sampled_from([-math.inf, -1.0, 0.5, math.inf])))
+    found = evaluate(Y, scores, Y_pred, known)
+    for name in METRICS:
+        predicted = scores if name in SCORED else Y_pred
+        agrees(found[name], reference(name, Y, predicted, known))
+        assert str(measure(name, Y, predicted, known)) == str(found[name])
+
+
+def test_a_mask_of_another_shape_is_refused():
+    Y, scores, Y_pred = drawn(4, 3)
+    with pytest.raises(ValueError, match=r"known has shape \(3, 3\), Y has shape \(4, 3\)"):
+        evaluate(Y, scores, Y_pred, np.ones((3, 3), bool))
 
 
 def test_evaluate_returns_what_each_metric_returns():

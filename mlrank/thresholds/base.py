@@ -37,6 +37,9 @@ class Threshold(Protocol):
     ORACLE: ClassVar[bool] = False
     FIT_ON: ClassVar[str] = "train"
 
-    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
-        """Fit to scores (n_samples, n_labels), their true labels and features."""
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
+        """Fit to scores (n_samples, n_labels), their true labels and features.
+
+        `known` is False where an entry of `Y` is missing: such entries are left out.
+        """
         ...

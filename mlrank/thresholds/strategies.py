@@ -10,7 +10,7 @@ from mlrank.errors import unknown_name
 from mlrank.thresholds.base import Cut
 from mlrank.thresholds.cuts import FeatureCut, LabelCut, OracleCut, ScoreCut, TopCut, check_scores
 from mlrank.thresholds.svr import linear_svr
-from mlrank.thresholds.targets import TARGETS, between
+from mlrank.thresholds.targets import TARGETS, between, without_unknown
 
 __all__ = ["LstsqScores", "OracleSize", "PerLabelF1", "SVRMidpoint", "SVRMinError", "TopK", "Zero"]
 
@@ -25,7 +25,7 @@ class Zero:
     ORACLE: ClassVar[bool] = False
     FIT_ON: ClassVar[str] = "train"
 
-    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
         """Return the cut; nothing is fitted."""
         check_scores(scores, Y, X)
         return LabelCut(np.zeros(scores.shape[1]))
@@ -65,11 +65,11 @@ class SVRMidpoint:
         _check_number("tol", self.tol, above=0)
         _check_target(self.target)
 
-    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
         """Fit to scores (n_samples, n_labels), their true labels and features."""
         features = as_features(X)
         check_scores(scores, Y, features)
-        h = TARGETS[self.target](scores, Y)
+        h = TARGETS[self.target](scores, Y, known)
         used = np.flatnonzero(~np.isnan(h))
         if not used.size:
             return FeatureCut(np.zeros(features.shape[1]), 0.0, 0, 0.0, True)
@@ -102,9 +102,9 @@ class SVRMinError:
     def _regression(self) -> SVRMidpoint:
         return SVRMidpoint(self.C, self.epsilon, "min_error", self.tol)
 
-    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
         """Fit to scores (n_samples, n_labels), their true labels and features."""
-        return self._regression().fit(scores, Y, X)
+        return self._regression().fit(scores, Y, X, known)
 
 
 @dataclass(frozen=True)
@@ -129,10 +129,10 @@ class LstsqScores:
     def __post_init__(self) -> None:
         _check_target(self.target)
 
-    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
         """Fit to scores (n_samples, n_labels) and their true labels."""
         check_scores(scores, Y, X)
-        h = TARGETS[self.target](scores, Y)
+        h = TARGETS[self.target](scores, Y, known)
         used = ~np.isnan(h)
         if not used.any():
             return ScoreCut(np.zeros(scores.shape[1]), 0.0, 0)
@@ -153,16 +153,20 @@ class PerLabelF1:
     ORACLE: ClassVar[bool] = False
     FIT_ON: ClassVar[str] = "heldout"
 
-    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
         """Fit to scores (n_samples, n_labels) and their true labels."""
         check_scores(scores, Y, X)
+        if known is None:
+            known = np.ones_like(Y)
+        scores, Y = without_unknown(scores, known, axis=0), Y & known
         order = np.argsort(-scores, axis=0)
-        falling, relevant = np.take_along_axis(scores, order, axis=0), np.take_along_axis(Y, order, axis=0)
+        falling = np.take_along_axis(scores, order, axis=0)
+        relevant, counted = (np.take_along_axis(part, order, axis=0) for part in (Y, known))
         edge = np.full((1, scores.shape[1]), np.inf)
         candidates = np.vstack([edge, between(falling[1:], falling[:-1]), -edge])
         # Row m of what follows: the m best rows predicted. Equal scores cannot be parted.
-        hits = np.pad(np.cumsum(relevant, axis=0), ((1, 0), (0, 0)))
-        f1 = 2 * hits / np.maximum(np.arange(len(scores) + 1)[:, None] + Y.sum(axis=0), 1)
+        hits, predicted = (np.pad(np.cumsum(part, axis=0), ((1, 0), (0, 0))) for part in (relevant, counted))
+        f1 = 2 * hits / np.maximum(predicted + Y.sum(axis=0), 1)
         f1[1:-1][falling[1:] == falling[:-1]] = -1.0
         return LabelCut(np.take_along_axis(candidates, f1.argmax(axis=0)[None], axis=0)[0])
 
@@ -184,7 +188,7 @@ class TopK:
         if isinstance(self.k, bool) or not isinstance(self.k, (int, np.integer)) or self.k < 1:
             raise ValueError(f"k must be a whole number of at least 1, found {self.k!r}")
 
-    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
         """Return the cut; nothing is fitted.
 
         Raises
@@ -208,7 +212,7 @@ class OracleSize:
     ORACLE: ClassVar[bool] = True
     FIT_ON: ClassVar[str] = "train"
 
-    def fit(self, scores: FloatArray, Y: BoolArray, X: Features) -> Cut:
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
         """Return the cut; nothing is fitted."""
         check_scores(scores, Y, X)
         return OracleCut()

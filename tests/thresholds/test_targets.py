@@ -48,6 +48,15 @@ class TestTargets:
             inner = middles or candidates
             assert ew(scores, Y)[0] == min(inner, key=lambda h: (wrong_labels(values, relevant, h), -h))
 
+    @pytest.mark.parametrize("target", [midpoint, min_error, ew])
+    def test_unknown_labels_are_as_if_they_were_not_there(self, target):
+        rng = np.random.default_rng(3)
+        scores, Y = rng.integers(-3, 4, (200, 6)).astype(float), rng.random((200, 6)) < 0.5
+        known = rng.random((200, 6)) < 0.6
+        alone = [target(s[None, k], y[None, k])[0] for s, y, k in zip(scores, Y, known, strict=True) if k.any()]
+        np.testing.assert_array_equal(target(scores, Y, known)[known.any(axis=1)], alone)
+        assert np.isnan(target(scores, Y, known)[~known.any(axis=1)]).all()
+
     def test_neighbouring_numbers_are_still_parted(self):
         low = np.array([1.0, 1.0 + 2**-52, -1.0])
         high = np.nextafter(low, np.inf)

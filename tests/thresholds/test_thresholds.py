@@ -44,6 +44,33 @@ def test_svr_min_error_is_the_regression_onto_the_targets_with_the_fewest_wrong_
     assert not np.allclose(cut.coef, other.coef, atol=1e-3)
 
 
+@pytest.mark.parametrize("name", ["svr_midpoint", "svr_min_error", "lstsq_scores"])
+def test_rows_whose_known_labels_are_all_of_one_class_are_left_out(name):
+    scores, Y, X = drawn()
+    known = np.random.default_rng(1).random(Y.shape) < 0.9
+    known[:7] = Y[:7]
+    cut = THRESHOLDS[name]().fit(scores, Y, X, known)
+    rest = THRESHOLDS[name]().fit(scores[7:], Y[7:], X[7:], known[7:])
+    assert 0 < cut.n_used == rest.n_used
+    for key, value in rest.arrays().items():
+        assert np.array_equal(cut.arrays()[key], value)
+
+
+def test_per_label_f1_of_each_label_is_that_of_its_known_rows():
+    rng = np.random.default_rng(5)
+    scores, Y = rng.integers(-4, 5, (60, 5)).astype(float), rng.random((60, 5)) < 0.4
+    known = rng.random(Y.shape) < 0.5
+    known[:, 4] = False
+    cut = THRESHOLDS["per_label_f1"]().fit(scores, Y, np.zeros((60, 1)), known)
+    for label in range(4):
+        rows = known[:, label]
+        alone = THRESHOLDS["per_label_f1"]().fit(
+            scores[rows, label, None], Y[rows, label, None], np.zeros((rows.sum(), 1))
+        )
+        assert cut.thresholds[label] == alone.thresholds[0]
+    assert cut.thresholds[4] == math.inf
+
+
 class TestSVRMidpoint:
     def test_it_is_the_regression_of_the_targets_on_the_features(self):
         scores, Y, X = drawn()

@@ -1,0 +1,21 @@
+"""Nearest-neighbour graphs: exact neighbours, edge weights, degrees, Laplacians and what is computed from them.
+
+A graph is its adjacency matrix, a symmetric csr_array with a zero diagonal; no (n_samples, n_samples) matrix is formed.
+"""
+
+from mlrank.graphs.laplacian import LAPLACIANS, component_of, degrees, laplacian, laplacian_product
+from mlrank.graphs.neighbors import knn
+from mlrank.graphs.weights import GRAPHS, cosine_graph, gaussian_graph, self_tuning_graph
+
+__all__ = [
+    "GRAPHS",
+    "LAPLACIANS",
+    "component_of",
+    "cosine_graph",
+    "degrees",
+    "gaussian_graph",
+    "knn",
+    "laplacian",
+    "laplacian_product",
+    "self_tuning_graph",
+]

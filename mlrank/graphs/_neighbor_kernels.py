@@ -1,0 +1,182 @@
+"""The selection of nearest neighbours from lower bounds on squared distances, in compiled code.
+
+Of each row the `n_kept` least lower bounds are kept in a heap; the rows they belong to are compared in float64. Where
+that cannot be shown to be enough, all rows whose lower bound is low enough are compared.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+Array = np.ndarray[Any, Any]
+
+# Lower bounds kept beyond the neighbours asked for: rounding rarely moves more across the border.
+SPARE = 8
+# As many bounds are compared with the border at once.
+CHUNK = 64
+
+
+@njit(cache=True)
+def dense_block(X: Array, bounds: Array, error: Array, begin: int, indices: Array, squares: Array) -> int:
+    """Fill the neighbours of the rows from `begin` on; return how many pairs were compared in float64."""
+    n, k = X.shape[0], indices.shape[1]
+    kept = min(n - 1, k + SPARE)
+    heap, places = np.empty(kept), np.empty(kept, np.int64)
+    compared = 0
+    for row in range(bounds.shape[0]):
+        i = begin + row
+        low = bounds[row]
+        low[i] = np.inf
+        _least(low, heap, places)
+        border = _border(heap, places, error, k, i)
+        nearest, distance = indices[i], squares[i]
+        distance[:] = np.inf
+        nearest[:] = n
+        if kept == n - 1 or _highest(heap) > border:
+            for t in range(kept):
+                if heap[t] <= border:
+                    compared += 1
+                    _offer(nearest, distance, places[t], _dense_distance(X, i, places[t], distance[k - 1]))
+        else:
+            for j in range(n):
+                if low[j] <= border:
+                    compared += 1
+                    _offer(nearest, distance, j, _dense_distance(X, i, j, distance[k - 1]))
+    return compared
+
+
+@njit(cache=True)
+def sparse_rows(
+    data: Array,
+    columns: Array,
+    indptr: Array,
+    by_column: Array,
+    rows_of_column: Array,
+    column_indptr: Array,
+    constant: Array,
+    error: Array,
+    indices: Array,
+    squares: Array,
+) -> int:
+    """Fill the neighbours of all rows, given as CSR and as CSC; return how many pairs were compared one by one."""
+    n, k = indices.shape
+    kept = min(n - 1, k + SPARE)
+    heap, places = np.empty(kept), np.empty(kept, np.int64)
+    low = np.empty(n)
+    compared = 0
+    for i in range(n):
+        low[:] = constant
+        for t in range(indptr[i], indptr[i + 1]):
+            value, column = -2 * data[t], columns[t]
+            for s in range(column_indptr[column], column_indptr[column + 1]):
+                low[rows_of_column[s]] += value * by_column[s]
+        low[i] = np.inf
+        _least(low, heap, places)
+        border = _border(heap, places, error, k, i)
+        nearest, distance = indices[i], squares[i]
+        distance[:] = np.inf
+        nearest[:] = n
+        if kept == n - 1 or _highest(heap) > border:
+            for t in range(kept):
+                if heap[t] <= border:
+                    compared += 1
+                    _offer(nearest, distance, places[t], _sparse_distance(data, columns, indptr, i, places[t]))
+        else:
+            for j in range(n):
+                if low[j] <= border:
+                    compared += 1
+                    _offer(nearest, distance, j, _sparse_distance(data, columns, indptr, i, j))
+    return compared
+
+
+@njit(cache=True)
+def _least(low: Array, heap: Array, places: Array) -> None:
+    """Fill `heap` with the least values of `low`, the largest of them first, and `places` with where they are."""
+    heap[:] = np.inf
+    n = low.shape[0]
+    for first in range(0, n, CHUNK):
+        last = min(first + CHUNK, n)
+        border = heap[0]
+        below = 0
+        for j in range(first, last):
+            below += low[j] < border
+        if below:
+            for j in range(first, last):
+                if low[j] < heap[0]:
+                    _replace_top(heap, places, low[j], j)
+
+
+@njit(cache=True)
+def _replace_top(heap: Array, places: Array, value: float, place: int) -> None:
+    size, hole = heap.shape[0], 0
+    while True:
+        child = 2 * hole + 1
+        if child >= size:
+            break
+        if child + 1 < size and heap[child + 1] > heap[child]:
+            child += 1
+        if heap[child] <= value:
+            break
+        heap[hole], places[hole] = heap[child], places[child]
+        hole = child
+    heap[hole], places[hole] = value, place
+
+
+@njit(cache=True)
+def _highest(heap: Array) -> float:
+    return float(heap[0])
+
+
+@njit(cache=True)
+def _border(heap: Array, places: Array, error: Array, k: int, i: int) -> float:
+    """Return the k-th least upper bound among those kept: no nearest row has a lower bound above it."""
+    upper = np.empty(heap.shape[0])
+    for t in range(heap.shape[0]):
+        upper[t] = heap[t] + 2 * (error[places[t]] + error[i])
+    upper.sort()
+    return float(upper[k - 1])
+
+
+@njit(cache=True)
+def _offer(nearest: Array, distance: Array, place: int, square: float) -> None:
+    """Put a row into the sorted list of the nearest if it belongs there; at equal distance by index."""
+    t = distance.shape[0] - 1
+    if square > distance[t] or (square == distance[t] and place > nearest[t]):
+        return
+    while t > 0 and (distance[t - 1] > square or (distance[t - 1] == square and nearest[t - 1] > place)):
+        distance[t], nearest[t] = distance[t - 1], nearest[t - 1]
+        t -= 1
+    distance[t], nearest[t] = square, place
+
+
+@njit(cache=True)
+def _dense_distance(X: Array, i: int, j: int, enough: float) -> float:
+    """Return |x_i - x_j|^2, or a part of it that already exceeds `enough`."""
+    square = 0.0
+    for f in range(X.shape[1]):
+        difference = X[i, f] - X[j, f]
+        square += difference * difference
+        if square > enough:
+            break
+    return square
+
+
+@njit(cache=True)
+def _sparse_distance(data: Array, columns: Array, indptr: Array, i: int, j: int) -> float:
+    """Return |x_i - x_j|^2, summed in the order of the columns."""
+    s, t, s_end, t_end = indptr[i], indptr[j], indptr[i + 1], indptr[j + 1]
+    square = 0.0
+    while s < s_end or t < t_end:
+        if t == t_end or (s < s_end and columns[s] < columns[t]):
+            difference = data[s]
+            s += 1
+        elif s == s_end or columns[t] < columns[s]:
+            difference = data[t]
+            t += 1
+        else:
+            difference = data[s] - data[t]
+            s += 1
+            t += 1
+        square += difference * difference
+    return square

@@ -1,0 +1,100 @@
+"""Exact nearest neighbours of every row among the other rows.
+
+The result is that of brute force in float64: squared distances are sums of (x_f - z_f)^2 in the order of the features,
+the same for dense and CSR rows, and of rows at equal distance the one with the lower index is nearer.
+
+Dense rows are compared by matrix products in float32, a block of rows at a time. What comes out is lowered by a bound
+on its rounding error, so that no neighbour can be missed: only rows whose lower bound is below the k-th best upper
+bound are compared in float64. Sparse rows are compared through the columns they share.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array, issparse
+
+from mlrank.arrays import Features, FloatArray, IntArray, as_features
+from mlrank.graphs._neighbor_kernels import dense_block, sparse_rows
+
+__all__ = ["knn"]
+
+# One block of lower bounds, in bytes.
+BLOCK_BYTES = 64e6
+# Where more than this part of all pairs must be compared in float64, the bounds are computed in float64 from there on.
+MANY = 1 / 32
+LARGEST = 1e150
+
+
+def knn(X: Features, n_neighbors: int) -> tuple[IntArray, FloatArray]:
+    """Return the nearest other rows of each row, nearest first.
+
+    Parameters
+    ----------
+    X : (n_samples, n_features) ndarray or csr_array
+    n_neighbors : int
+        From 1 to n_samples - 1.
+
+    Returns
+    -------
+    indices : (n_samples, n_neighbors) int64 ndarray
+    squared_distances : (n_samples, n_neighbors) ndarray
+
+    Raises
+    ------
+    ValueError
+        If `n_neighbors` is out of range, or `X` has entries that are not finite or so large that squares overflow.
+    """
+    rows = as_features(X)
+    n = rows.shape[0]
+    if not 1 <= n_neighbors < n:
+        raise ValueError(f"n_neighbors must be from 1 to {n - 1}, one below the number of rows, found {n_neighbors}")
+    largest = float(np.abs(rows.data if issparse(rows) else rows).max(initial=0.0))
+    if not largest < LARGEST:
+        raise ValueError(f"X must have finite entries below {LARGEST:g}, so that distances exist, found {largest:g}")
+    indices, squares = np.empty((n, n_neighbors), dtype=np.int64), np.empty((n, n_neighbors))
+    (_of_sparse if issparse(rows) else _of_dense)(rows, indices, squares)
+    return indices, squares
+
+
+def _of_dense(X: FloatArray, indices: IntArray, squares: FloatArray) -> None:
+    n = X.shape[0]
+    precision: np.dtype[Any] = np.dtype(np.float32)
+    left, right, error = _factors(X, precision)
+    size = max(1, int(BLOCK_BYTES / (precision.itemsize * n)))
+    for begin in range(0, n, size):
+        bounds = left[begin : begin + size] @ right.T
+        compared = dense_block(X, bounds, error, begin, indices, squares)
+        if precision == np.float32 and compared > MANY * bounds.size:
+            precision = np.dtype(np.float64)
+            left, right, error = _factors(X, precision)
+
+
+def _factors(X: FloatArray, precision: np.dtype[Any]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return (left, right, error): left_i . right_j is at most |x_i - x_j|^2 - |x_i|^2 + error_i, but for the scale.
+
+    The product falls short of that by at most 2 (error_i + error_j). Rows are centred and scaled to a length of at most
+    one, so that nothing overflows in float32.
+    """
+    mean = X.mean(axis=0)
+    A = X - mean
+    longest = float(np.abs(A).max(initial=0.0)) or 1.0
+    A /= longest
+    squares = np.einsum("ij,ij->i", A, A)
+    unit, tiny = float(np.finfo(precision).eps), float(np.finfo(precision).tiny)
+    # A product of d + 1 terms in any order, its factors rounded, is wrong by (d + 4) unit |x||z| at most.
+    error = (X.shape[1] + 4) * unit * squares
+    # What centring itself has rounded, in units of the longest row.
+    shift = 4 * np.finfo(np.float64).eps * (np.linalg.norm(mean) / longest + 1) * np.sqrt(X.shape[1])
+    error += 4 * shift * np.sqrt(squares) + shift**2 + (X.shape[1] + 4) * tiny
+    left = np.column_stack([A, np.ones(len(A))]).astype(precision)
+    right = np.column_stack([-2 * A, squares - error]).astype(precision)
+    return left, right, error
+
+
+def _of_sparse(X: Features, indices: IntArray, squares: FloatArray) -> None:
+    columns = csc_array(X)
+    parts = (columns.indices.astype(np.int32, copy=False), columns.indptr.astype(np.int32, copy=False))
+    lengths = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    unit = float(np.finfo(np.float64).eps)
+    error = (np.diff(X.indptr).max(initial=0) + 4) * unit * lengths + np.finfo(np.float64).tiny
+    sparse_rows(X.data, X.indices, X.indptr, columns.data, *parts, lengths - error, error, indices, squares)

@@ -50,7 +50,7 @@ def _recompute(folder: "RunFolder", record: dict[str, Any]) -> None:
     from mlrank.metrics import evaluate as compute
 
     arrays = folder.run_arrays(record)
-    for name, found in compute(arrays["Y_true"], arrays["scores"], arrays["Y_pred"]).items():
+    for name, found in compute(arrays["Y_true"], arrays["scores"], arrays["Y_pred"], arrays.get("known")).items():
         stored = record["metrics"][name]["value"]
         value = None if found.value != found.value else float(found.value)
         if (stored is None) != (value is None) or (value is not None and abs(stored - value) > 1e-12):

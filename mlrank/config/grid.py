@@ -1,7 +1,7 @@
 """Grids: what the values of a setting stand for, and the methods that are made of settings."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import product
 from math import prod
@@ -17,10 +17,11 @@ _RANGE = re.compile(rf"\s*{_POWER}\s*\.\.\s*{_POWER}\s*(?:by\s+([-+]?[0-9]{{1,4}
 
 @dataclass(frozen=True)
 class GridPoint:
-    """One combination of settings of a solver and of its threshold."""
+    """One combination of settings of a solver, of its threshold and of the projection before it."""
 
     settings: dict[str, Any]
     threshold_settings: dict[str, Any]
+    projection_settings: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,9 @@ class MethodConfig:
     threshold_scores : "train" or "heldout"
         The scores that the threshold is fitted to.
     threshold_axes : like `axes`
+    projection_class : type or None
+        What the rows go through before the solver, a value of PROJECTIONS.
+    projection_axes : like `axes`
     """
 
     name: str
@@ -50,15 +54,31 @@ class MethodConfig:
     threshold: str = "zero"
     threshold_scores: str = "train"
     threshold_axes: Axes = ()
+    projection_class: type[Any] | None = None
+    projection_axes: Axes = ()
+
+    @property
+    def projection(self) -> str | None:
+        """Key of the projection; None if there is none."""
+        from mlrank.solvers import PROJECTIONS
+
+        return next((key for key, value in PROJECTIONS.items() if value is self.projection_class), None)
+
+    @property
+    def all_axes(self) -> Axes:
+        """The axes in the order of the grid, the slowest first: of the projection, the solver and the threshold."""
+        return (*self.projection_axes, *self.axes, *self.threshold_axes)
 
     def grid(self) -> list[GridPoint]:
-        """Return every grid point; the first axis varies slowest, those of the threshold fastest."""
-        return [GridPoint(a, b) for a in points(self.axes) for b in points(self.threshold_axes)]
+        """Return every grid point; the first of `all_axes` varies slowest."""
+        parts = product(points(self.projection_axes), points(self.axes), points(self.threshold_axes))
+        return [GridPoint(settings, threshold, projection) for projection, settings, threshold in parts]
 
     def resolved(self) -> dict[str, Any]:
         """Return the YAML value that reads back as an equal method."""
         threshold = {"kind": self.threshold, "scores": self.threshold_scores, **_written(self.threshold_axes)}
-        return {"solver": self.solver, **_written(self.axes), "threshold": threshold}
+        before = {"project": {"kind": self.projection, **_written(self.projection_axes)}} if self.projection else {}
+        return {"solver": self.solver, **_written(self.axes), **before, "threshold": threshold}
 
 
 def points(axes: Axes) -> list[dict[str, Any]]:

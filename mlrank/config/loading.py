@@ -6,9 +6,10 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from mlrank.config.methods import Report, read_methods
+from mlrank.config.methods import read_methods
 from mlrank.config.models import DatasetConfig, ExperimentConfig, SearchConfig, SplitConfig, SubsetConfig
 from mlrank.config.names import show
+from mlrank.config.report import Report
 from mlrank.errors import unknown_name
 from mlrank.yamlfile import FileErrors, parse_yaml, read_yaml
 
@@ -86,7 +87,9 @@ def _wanted(kind: str, context: dict[str, Any]) -> str:
     if kind == "greater_than":
         return f"above {context['gt']:g}"
     if kind == "greater_than_equal":
-        return f"{context['ge']} or more"
+        return f"{context['ge']:g} or more"
+    if kind == "less_than":
+        return f"below {context['lt']:g}"
     if kind == "too_short":
         return "a list of one item or more"
     return _WANTED[kind]

@@ -1,35 +1,19 @@
-"""The `methods` block: solvers, thresholds and their grids, checked against the classes that will be constructed."""
+"""The `methods` block: projections, solvers, thresholds and their grids, checked against what will be constructed."""
 
-import dataclasses
-import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from itertools import combinations
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any
 
-from mlrank.config.grid import Axes, MethodConfig, expand_range, looks_like_range, n_points, points
-from mlrank.config.names import check_file_name, show, solver_class, threshold_class
-from mlrank.errors import UserError, unknown_name
-from mlrank.yamlfile import Positions
+from mlrank.config.axes import Where, check_points, read_axes
+from mlrank.config.grid import Axes, MethodConfig, n_points
+from mlrank.config.names import check_file_name, projection_class, show, solver_class, threshold_class
+from mlrank.config.report import Report
 
 __all__ = ["MAX_GRID", "read_methods"]
 
 MAX_GRID = 100_000
-MAX_SUSPECTS = 8
-
-Where = tuple[str | int, ...]
-Placed = tuple[Any, Where]
-
-
-class Report:
-    """Problems found so far, and where the values of the file stand."""
-
-    def __init__(self, positions: Positions) -> None:
-        self.positions = positions
-        self.problems: list[UserError] = []
-
-    def __call__(self, message: str, *where: str | int, key: bool = False) -> None:
-        self.problems.append(self.positions.error(message, *where, key=key))
+# What may stand in a method beside the settings of its solver.
+BESIDE = ("solver", "project", "threshold")
 
 
 def read_methods(given: Any, report: Report) -> dict[str, MethodConfig]:
@@ -77,17 +61,28 @@ def _read_method(name: str, block: Any, report: Report) -> MethodConfig | None:
     before = len(report.problems)
     solver = _named("solver", "solver", block, solver_class, where, report)
     threshold = _read_threshold(block.get("threshold", "zero"), (*where, "threshold"), report)
-    settings = {key: value for key, value in block.items() if key not in ("solver", "threshold")}
-    axes = _read_axes(solver, str(block.get("solver")), settings, ("solver", "threshold"), where, report)
+    projection = _read_projection(block.get("project"), (*where, "project"), report)
+    settings = {key: value for key, value in block.items() if key not in BESIDE}
+    axes = read_axes(solver, str(block.get("solver")), settings, BESIDE, where, report)
     if solver is None or threshold is None or len(report.problems) > before:
         return None
-    size = n_points(axes, threshold[2])
+    size = n_points(projection[1], axes, threshold[2])
     if size > MAX_GRID:
         report(f"the grid of method '{name}' has {size} points, at most {MAX_GRID} are allowed", *where, key=True)
         return None
-    for tried, its_axes in ((solver, axes), (threshold_class(threshold[0]), threshold[2])):
-        _check_points(tried, its_axes, where, report)
-    return MethodConfig(name, block["solver"], solver, axes, *threshold)
+    for tried, its_axes in ((solver, axes), (threshold_class(threshold[0]), threshold[2]), projection):
+        check_points(tried, its_axes, where, report)
+    return MethodConfig(name, block["solver"], solver, axes, *threshold, *projection)
+
+
+def _read_projection(given: Any, where: Where, report: Report) -> tuple[type[Any] | None, Axes]:
+    """Return the class of the projection before the solver and its axes; None where there is none."""
+    if given is None:
+        return None, ()
+    block = given if isinstance(given, dict) else {"kind": given}
+    found = _named("projection", "kind", block, projection_class, where, report)
+    settings = {key: value for key, value in block.items() if key != "kind"}
+    return found, read_axes(found, str(block.get("kind")), settings, ("kind",), where, report)
 
 
 def _read_threshold(given: Any, where: Where, report: Report) -> tuple[str, str, Axes] | None:
@@ -100,7 +95,7 @@ def _read_threshold(given: Any, where: Where, report: Report) -> tuple[str, str,
     if scores not in ("train", "heldout"):
         report(f"the scores of a threshold must be 'train' or 'heldout', found {show(scores)}", *where, "scores")
     settings = {key: value for key, value in block.items() if key not in ("kind", "scores")}
-    axes = _read_axes(found, str(block.get("kind")), settings, ("kind", "scores"), where, report)
+    axes = read_axes(found, str(block.get("kind")), settings, ("kind", "scores"), where, report)
     return None if found is None else (block["kind"], scores, axes)
 
 
@@ -120,146 +115,3 @@ def _named(
         except ValueError as error:
             report(str(error), *where, key)
     return None
-
-
-def _read_axes(
-    cls: type[Any] | None,
-    what: str,
-    given: dict[str, Any],
-    beside: tuple[str, ...],
-    where: Where,
-    report: Report,
-) -> Axes:
-    """Return the axes of the settings `given` to `cls`; `beside` are the other keys that may stand there."""
-    if cls is None:
-        return ()
-    fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
-    hints = _hints(cls)
-    axes: dict[str, list[Placed]] = {}
-    for key, value in given.items():
-        if key in fields:
-            axes[key] = list(_values(key, value, hints.get(key, Any), (*where, key), report))
-        else:
-            report(unknown_name(f"setting of {what}", key, [*fields, *beside]), *where, key, key=True)
-    absent = [name for name, field in fields.items() if name not in given and _has_no_default(field)]
-    for name in absent:
-        report(f"{what} needs a value for '{name}'", *where)
-    if not absent:
-        needed = {name for name, field in fields.items() if _has_no_default(field)}
-        _check_values(cls, {key: values for key, values in axes.items() if values}, needed, report)
-    return tuple((key, tuple(value for value, _ in values)) for key, values in axes.items())
-
-
-def _has_no_default(field: "dataclasses.Field[Any]") -> bool:
-    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
-
-
-def _hints(cls: type[Any]) -> dict[str, Any]:
-    try:
-        return get_type_hints(cls)
-    except NameError:  # a solver of the user's, annotated with names that only a type checker sees
-        return {}
-
-
-def _values(key: str, value: Any, hint: Any, where: Where, report: Report) -> Iterator[Placed]:
-    """Yield the values of one axis that are of the type that `hint` wants."""
-    if isinstance(value, list) and not value:
-        report(f"the grid of '{key}' is empty; give one value or more", *where)
-    items = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
-    if isinstance(value, str) and looks_like_range(value) and _fits(1, hint):
-        try:
-            items = [(None, power) for power in expand_range(value)]
-        except ValueError as error:
-            report(str(error), *where)
-            return
-    seen: list[tuple[bool, str]] = []
-    for i, item in items:
-        place = where if i is None else (*where, i)
-        if not _fits(item, hint) or isinstance(item, (list, dict)):
-            report(f"{key} must be {_words(hint)}, found {show(item)}{_advice(item)}", *place)
-            continue
-        item = float(item) if type(item) is int and _fits(0.5, hint) and hint is not Any else item
-        identity = (isinstance(item, bool), repr(item + 0.0 if type(item) in (int, float) else item))
-        if identity in seen:
-            report(f"the value {show(item)} of '{key}' is listed twice", *place)
-        else:
-            seen.append(identity)
-            yield item, place
-
-
-def _advice(item: Any) -> str:
-    if isinstance(item, str) and looks_like_range(item):
-        return "; a range stands by itself, not in a list"
-    if isinstance(item, float) and item.is_integer():
-        return f"; write {int(item)}"
-    return ""
-
-
-def _options(hint: Any) -> list[Any]:
-    """Return the alternatives of a type: its union members, with literals as values in a tuple."""
-    if get_origin(hint) in (Union, types.UnionType):
-        return [option for member in get_args(hint) for option in _options(member)]
-    return [get_args(hint)] if get_origin(hint) is Literal else [hint]
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    for option in _options(hint):
-        if isinstance(option, tuple):
-            fits = any(type(value) is type(known) and value == known for known in option)
-        elif option in (None, type(None), bool, int, str):
-            fits = type(value) is (type(None) if option is None else option)
-        elif option is float:
-            fits = type(value) in (int, float)
-        else:
-            fits = not isinstance(value, (list, dict))
-        if fits:
-            return True
-    return False
-
-
-def _words(hint: Any) -> str:
-    plain = {float: "a number", int: "a whole number", bool: "true or false", str: "a word", type(None): "null"}
-    words: list[str] = []
-    for option in _options(hint):
-        words += [show(known) for known in option] if isinstance(option, tuple) else [plain.get(option, "one value")]
-    return " or ".join(words)
-
-
-def _failure(cls: type[Any], settings: dict[str, Any]) -> str | None:
-    try:
-        cls(**settings)
-    except Exception as error:  # a solver of the user's may refuse its settings in any way
-        told = str(error) if isinstance(error, (ValueError, UserError)) else f"{type(error).__name__}: {error}"
-        return " ".join(told.split()) or type(error).__name__
-    return None
-
-
-def _check_values(cls: type[Any], axes: dict[str, list[Placed]], needed: set[str], report: Report) -> None:
-    """Construct `cls` for every value of every axis, and report the values that it refuses.
-
-    A value that `cls` refuses by itself may only want another setting beside it. So it is to blame if `cls` still
-    refuses it beside the first values of the other axes, whichever of the suspicious ones among them are left out.
-    """
-    first = {key: values[0][0] for key, values in axes.items()}
-    needs = {key: value for key, value in first.items() if key in needed}
-    suspects = [key for key in first if _failure(cls, needs | {key: first[key]})][:MAX_SUSPECTS]
-    for key, values in axes.items():
-        others = [other for other in suspects if other != key and other not in needed]
-        for value, place in values:
-            alone = _failure(cls, needs | {key: value})
-            if alone is not None and all(
-                _failure(cls, {k: v for k, v in first.items() if k not in left_out} | {key: value}) is not None
-                for size in range(len(others) + 1)
-                for left_out in combinations(others, size)
-            ):
-                report(alone, *place)
-
-
-def _check_points(cls: type[Any], axes: Axes, where: Where, report: Report) -> None:
-    """Report the first combination of values that `cls` refuses though it takes each value."""
-    for point in points(axes):
-        refused = _failure(cls, point)
-        if refused is not None:
-            combination = ", ".join(f"{key}={show(value)}" for key, value in point.items())
-            report(f"these settings do not go together: {combination}: {refused}", *where, key=True)
-            return

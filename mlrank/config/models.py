@@ -34,6 +34,8 @@ _SPLIT_USES = {
 }
 
 
+# What is done with unknown label entries for a solver that cannot leave them out.
+UNKNOWN_LABELS = ("refuse", "absent")
 SEARCH_STRATEGIES = ("grid", "staged", "halving", "random")
 
 # Where inside a block, and what is wrong there.
@@ -128,7 +130,10 @@ class DatasetConfig(BaseModel):
 
 
 class SplitConfig(BaseModel):
-    """How rows are divided into training and test parts; see `mlrank.splits.make_splits`."""
+    """How rows are divided into training and test parts; see `mlrank.splits.make_splits`.
+
+    `missing_labels` is the share of the label entries of the training rows that is hidden.
+    """
 
     model_config = _FROZEN
 
@@ -141,12 +146,13 @@ class SplitConfig(BaseModel):
     single: Annotated[int, Field(ge=0)] | None = None
     multiple: Annotated[int, Field(ge=0)] | None = None
     repeats: Count = 1
+    missing_labels: Annotated[float, Field(ge=0, lt=1, strict=False)] = 0.0
 
     @model_validator(mode="after")
     def _settings_fit_kind(self) -> "SplitConfig":
         found: list[Problem] = []
         for key, field in type(self).model_fields.items():
-            if key not in ("kind", *_SPLIT_USES[self.kind]) and getattr(self, key) != field.default:
+            if key not in ("kind", "missing_labels", *_SPLIT_USES[self.kind]) and getattr(self, key) != field.default:
                 uses = ", ".join(_SPLIT_USES[self.kind]) or "no further key"
                 found.append(((key,), f"'{key}' has no effect with kind '{self.kind}', which uses {uses}"))
         if self.kind == "strata":
@@ -163,7 +169,8 @@ class SplitConfig(BaseModel):
 
     def resolved(self) -> dict[str, Any]:
         """Return the YAML value that reads back as an equal split."""
-        return {"kind": self.kind, **{key: getattr(self, key) for key in _SPLIT_USES[self.kind]}}
+        hidden = {"missing_labels": self.missing_labels} if self.missing_labels else {}
+        return {"kind": self.kind, **{key: getattr(self, key) for key in _SPLIT_USES[self.kind]}, **hidden}
 
 
 class SubsetConfig(BaseModel):
@@ -213,6 +220,9 @@ class ExperimentConfig(BaseModel):
     split: SplitConfig
     subset: SubsetConfig = SubsetConfig()
     scale: Annotated[str, BeforeValidator(one_of("scale", scale_names))] = "none"
+    unknown_labels: Annotated[str, BeforeValidator(one_of("way to take unknown labels", lambda: UNKNOWN_LABELS))] = (
+        "refuse"
+    )
     methods: dict[str, MethodConfig]
     search: SearchConfig = SearchConfig()
     metrics: Annotated[tuple[MetricName, ...], BeforeValidator(_as_tuple), Field(min_length=1)] = TABLE_METRICS
@@ -235,6 +245,7 @@ class ExperimentConfig(BaseModel):
             "split": self.split.resolved(),
             "subset": self.subset.model_dump(exclude_none=True),
             "scale": self.scale,
+            "unknown_labels": self.unknown_labels,
             "methods": {name: method.resolved() for name, method in self.methods.items()},
             "search": self.search.model_dump(exclude_none=True),
             "metrics": list(self.metrics),

@@ -18,6 +18,7 @@ __all__ = [
     "impute_names",
     "metric_names",
     "one_of",
+    "projection_class",
     "scale_names",
     "show",
     "solver_class",
@@ -113,6 +114,14 @@ def threshold_class(name: str) -> type[Any]:
     from mlrank.thresholds import THRESHOLDS
 
     return THRESHOLDS[one_of("threshold", lambda: THRESHOLDS)(name)]
+
+
+def projection_class(name: str) -> type[Any]:
+    """Return the projection of that name, or raise ValueError."""
+    from mlrank.solvers import PROJECTIONS
+
+    found: type[Any] = PROJECTIONS[one_of("projection", lambda: PROJECTIONS)(name)]
+    return found
 
 
 def solver_class(name: str) -> type[Any]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from mlrank.arrays import IntArray
 from mlrank.config import ExperimentConfig, GridPoint, MethodConfig
 from mlrank.experiment.data import Data
 from mlrank.metrics import METRICS
-from mlrank.results import checkout_commit, trial_key
+from mlrank.results import trial_key
 from mlrank.search import STRATEGIES, Chain, Plan, Point, Task, count_fits, groups
 from mlrank.splits import Split, kfold
 from mlrank.thresholds import THRESHOLDS
@@ -40,13 +40,18 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """One method on one split. `folds` are (train, test) rows of the data set, the same for every method."""
+    """One method on one split.
+
+    `folds` are (train, test) rows of the data set, the same for every method; `mask` is the place of the split's mask
+    among those of known labels.
+    """
 
     config: ExperimentConfig
     method: MethodConfig
     data: Data
     split: Split
     folds: tuple[tuple[IntArray, IntArray], ...]
+    mask: int = 0
 
     @property
     def label(self) -> str:
@@ -57,7 +62,10 @@ class Cell:
     def chain(self) -> Chain:
         """What happens to the rows."""
         method = self.method
-        return Chain(method.solver_class, THRESHOLDS[method.threshold], method.threshold_scores, self.config.scale)
+        threshold = THRESHOLDS[method.threshold]
+        return Chain(
+            method.solver_class, threshold, method.threshold_scores, self.config.scale, method.projection_class
+        )
 
     @cached_property
     def grid(self) -> list[GridPoint]:
@@ -72,7 +80,7 @@ class Cell:
     @cached_property
     def plan(self) -> Plan:
         """What the search strategy must know."""
-        search, axes = self.config.search, (*self.method.axes, *self.method.threshold_axes)
+        search, axes = self.config.search, self.method.all_axes
         sign = 1.0 if METRICS[search.metric].higher_is_better else -1.0
         most = None if search.max_fits is None else search.max_fits // search.folds
         seed = int(trial_key(data=self.data.hash, rows=self._rows_hash, seed=self.config.seed)[:8], 16)
@@ -114,7 +122,9 @@ class Cell:
     @cached_property
     def _where(self) -> dict[str, Any]:
         config = self.config
-        return {"data": self.data.hash, "rows": self._rows_hash, "scale": config.scale, "seed": config.seed}
+        where = {"data": self.data.hash, "rows": self._rows_hash, "scale": config.scale, "seed": config.seed}
+        hidden = config.split.missing_labels
+        return where | {"missing_labels": hidden} if hidden else where
 
     def _point(self, grid: GridPoint, fold: int | None, fraction: float = 1.0) -> Point:
         search, method = self.config.search, self.method
@@ -122,12 +132,15 @@ class Cell:
         if fold is not None:
             where |= {"fold": fold, "folds": search.folds, "stratified": search.stratified, "metric": search.metric}
         fit = where | {"solver": method.solver, "settings": grid.settings}
+        if method.projection is not None:
+            fit["projection"] = {"kind": method.projection} | grid.projection_settings
         bounds: dict[str, Any] = {} if search.time_limit is None else {"time_limit": search.time_limit}
         if fraction < 1.0:
             bounds["fraction"] = fraction
         threshold = {"kind": method.threshold, "scores": method.threshold_scores} | grid.threshold_settings
         seed = int(trial_key(**fit)[:8], 16)
-        return Point(grid.settings, grid.threshold_settings, trial_key(**fit, **bounds, threshold=threshold), seed)
+        key = trial_key(**fit, **bounds, threshold=threshold)
+        return Point(grid.settings, grid.threshold_settings, key, seed, grid.projection_settings)
 
     @cached_property
     def _rows_hash(self) -> str:
@@ -189,12 +202,11 @@ class Cell:
         by_fold: dict[tuple[int, float], list[Point]] = {}
         for trial in trials:
             by_fold.setdefault((trial.fold, trial.fraction), []).append(self.trial(*trial))
-        search = self.config.search
         for (fold, fraction), points in by_fold.items():
             train, test = self.folds[fold]
             rows = self._part(train, fraction)
             for group in groups(self.chain, points):
-                yield Task(self.chain, group, rows, test, search.metric, number, time_limit=search.time_limit)
+                yield replace(self._task(group, rows, test), number=number)
 
     def _part(self, train: IntArray, fraction: float) -> IntArray:
         """Return the rows of a fold that a fraction keeps: a larger fraction keeps those of a smaller one."""
@@ -206,75 +218,28 @@ class Cell:
 
     def refit_task(self, index: int, number: int) -> Task:
         """Return the task that fits grid point `index` on the whole training part."""
-        search, split = self.config.search, self.split
-        point = self.refit(index)
-        return Task(self.chain, (point,), split.train, split.test, search.metric, number, True, search.time_limit)
+        task = self._task((self.refit(index),), self.split.train, self.split.test)
+        return replace(task, number=number, refit=True)
 
-    def summary(self, outcome: Outcome, journal: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """Return what a run's record says of its search."""
-        records = [journal[self.trial(*trial).key] for trial in outcome.asked]
-        return {
-            "metric": self.config.search.metric,
-            "strategy": self.config.search.strategy,
-            "folds": len(self.searched_folds),
-            "n_trials": len(records),
-            "n_failed": sum(record["error"] is not None for record in records),
-            "n_not_converged": sum(record.get("converged") is False for record in records),
-            "best": outcome.value,
-        }
-
-    def describe(self, index: int | None) -> dict[str, Any]:
-        """Return what a run's record says of the method, with the grid point `index` chosen (None: nothing)."""
-        method, grid = self.method, self.grid[index or 0]
-        solver = self.chain.build(self.refit(index or 0))
-        return {
-            "experiment": self.config.name,
-            "dataset": self._describe_data(),
-            "split": self.split.name,
-            "method": method.name,
-            "solver": method.solver,
-            "settings": {field.name: getattr(solver, field.name) for field in fields(solver)},
-            "searched": self._searched(grid) if index is not None else {},
-            "threshold": {
-                "kind": method.threshold,
-                "scores": method.threshold_scores,
-                "settings": dict(grid.threshold_settings),
-                "oracle": bool(self.chain.threshold.ORACLE),
-            },
-            "key": self.key,
-            "inputs": self.inputs,
-            "commit": checkout_commit(),
-            "version": __version__,
-        }
-
-    def _searched(self, grid: GridPoint) -> dict[str, Any]:
-        chosen = {name: grid.settings[name] for name, values in self.method.axes if len(values) > 1}
-        threshold = {name for name, values in self.method.threshold_axes if len(values) > 1}
-        return chosen | {f"threshold.{name}": grid.threshold_settings[name] for name in threshold}
-
-    def _describe_data(self) -> dict[str, Any]:
-        dataset = self.data.dataset
-        return {
-            "name": dataset.name,
-            "source": dataset.source,
-            "hash": self.data.hash,
-            "n_samples": dataset.n_samples,
-            "n_train": int(self.split.train.size),
-            "n_test": int(self.split.test.size),
-            "n_features": dataset.n_features,
-            "n_labels": dataset.n_labels,
-            "cardinality": dataset.cardinality,
-            "stand_in": dataset.stand_in,
-            "changes": list(self.data.changes),
-        }
+    def _task(self, points: tuple[Point, ...], train: IntArray, test: IntArray) -> Task:
+        """Return the task of fitting points; all rows of the split beside `train` are there without labels."""
+        search = self.config.search
+        unlabeled = None
+        if getattr(self.method.solver_class, "USES_UNLABELED", False):
+            everything = np.concatenate([self.split.train, self.split.test])
+            unlabeled = np.setdiff1d(everything, train)
+        limit, mask = search.time_limit, self.mask
+        return Task(self.chain, points, train, test, search.metric, time_limit=limit, mask=mask, unlabeled=unlabeled)
 
 
 def cells(config: ExperimentConfig, data: Data) -> Iterator[Cell]:
     """Yield the cells of one data set, split by split."""
     search = config.search
-    for split in data.splits:
+    for number, split in enumerate(data.splits):
         seed = int(trial_key(data=data.hash, split=split.name, seed=config.seed)[:8], 16)
-        pairs = kfold(data.dataset.Y[split.train], search.folds, seed, search.stratified)
+        mask = data.mask(number)
+        Y, known = data.dataset.Y[split.train], None if data.known is None else data.known[mask, split.train]
+        pairs = kfold(Y if known is None else Y & known, search.folds, seed, search.stratified)
         folds = tuple((split.train[train], split.train[test]) for train, test in pairs)
         for method in config.methods.values():
-            yield Cell(config, method, data, split, folds)
+            yield Cell(config, method, data, split, folds, mask)

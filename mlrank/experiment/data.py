@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
+from mlrank.arrays import BoolArray
 from mlrank.config import DatasetConfig, ExperimentConfig
-from mlrank.datasets import Dataset, dataset_hash, load_dataset, subset
-from mlrank.errors import UserError
+from mlrank.datasets import Dataset, dataset_hash, hide_labels, load_dataset, subset
 from mlrank.splits import Split, make_splits
 
 __all__ = ["Data", "plan"]
@@ -13,12 +15,21 @@ __all__ = ["Data", "plan"]
 
 @dataclass(frozen=True)
 class Data:
-    """A data set ready to be used: subset taken, splits drawn, and what was changed on the way said."""
+    """A data set ready to be used: subset taken, splits drawn, and what was changed on the way said.
+
+    `known` (n_masks, n_samples, n_labels) says which label entries may be looked at, with one mask for each split if
+    some are hidden and else one for all; None if all are known.
+    """
 
     dataset: Dataset
     hash: str
     splits: tuple[Split, ...]
     changes: tuple[str, ...]
+    known: BoolArray | None = None
+
+    def mask(self, number: int) -> int:
+        """Return the place of the mask of the split with this number."""
+        return number if self.known is not None and len(self.known) > 1 else 0
 
 
 def plan(config: ExperimentConfig) -> list[Data]:
@@ -35,11 +46,29 @@ def plan(config: ExperimentConfig) -> list[Data]:
 def _prepare_data(config: ExperimentConfig, entry: DatasetConfig) -> Data:
     dataset = _load(entry)
     dataset, changes = subset(dataset, **config.subset.model_dump(), seed=config.seed)
+    how = config.split.model_dump(exclude={"missing_labels"})
+    splits = make_splits(dataset.Y, dataset.official, config.seed, **how)
+    known, said = _known(config, dataset, splits)
+    changes = [*changes, *_split_notes(config, splits), *_label_notes(dataset, splits), *said]
+    return Data(dataset, dataset_hash(dataset), tuple(splits), tuple(changes), known)
+
+
+def _known(config: ExperimentConfig, dataset: Dataset, splits: list[Split]) -> tuple[BoolArray | None, list[str]]:
+    """Return the masks of known label entries, and what is to be said about them."""
+    said = []
     if dataset.known is not None:
-        raise UserError(f"{dataset.name}: has unknown label entries, which none of the methods here can use")
-    splits = make_splits(dataset.Y, dataset.official, config.seed, **config.split.model_dump())
-    changes = [*changes, *_split_notes(config, splits), *_label_notes(dataset, splits)]
-    return Data(dataset, dataset_hash(dataset), tuple(splits), tuple(changes))
+        said.append(f"{int((~dataset.known).sum())} of {dataset.Y.size} label entries are unknown and left out")
+    ratio = config.split.missing_labels
+    if not ratio:
+        return None if dataset.known is None else dataset.known[None], said
+    masks = np.ones((len(splits), *dataset.Y.shape), np.bool_)
+    if dataset.known is not None:
+        masks &= dataset.known
+    for number, (mask, split) in enumerate(zip(masks, splits, strict=True)):
+        hidden, told = hide_labels(dataset.Y[split.train], ratio, config.seed + number)
+        mask[split.train] &= hidden
+        said.append(f"split {split.name}: {told}")
+    return masks, said if len(splits) < 3 else [*said[: -len(splits)], f"{said[-len(splits)]}; the other splits alike"]
 
 
 def _load(entry: DatasetConfig) -> Dataset:

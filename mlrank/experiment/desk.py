@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mlrank.experiment.account import describe, summary
 from mlrank.experiment.cell import Cell, Outcome
 from mlrank.metrics import METRICS
 from mlrank.results import Claims, RunFolder
@@ -99,7 +100,7 @@ class Desk:
         sign = 1.0 if METRICS[metric].higher_is_better else -1.0
         if cell.label not in self.best or sign * value > sign * self.best[cell.label]:
             self.best[cell.label] = value
-            settings = {**point.settings, **point.threshold_settings}
+            settings = point.all_settings
             self.notify({"kind": "best", "cell": cell.label, "metric": metric, "value": value, "settings": settings})
 
     def refit(self, todo: Sequence[Cell]) -> None:
@@ -151,8 +152,8 @@ class Desk:
     def _described(self, cell: Cell, outcome: Outcome) -> dict[str, Any]:
         records = [self.journal[cell.trial(*trial).key] for trial in outcome.asked]
         seconds = float(sum(sum(record.get("time", {}).values()) for record in records))
-        summary = cell.summary(outcome, self.journal)
-        return cell.describe(outcome.chosen) | {"search": summary, "time": {"search": seconds}}
+        found = summary(cell, outcome, self.journal)
+        return describe(cell, outcome.chosen) | {"search": found, "time": {"search": seconds}}
 
     def _store(self, cell: Cell, record: dict[str, Any], arrays: Mapping[str, Any]) -> None:
         self.folder.write_run(record, arrays)

@@ -84,8 +84,7 @@ def _of_cell(cell: Cell, pilot: Pilot, journal: Mapping[str, Any], is_fitted: bo
     outcome = cell.outcome(journal)
     asked = [(trial, cell.trial(*trial)) for trial in dict.fromkeys((*outcome.asked, *outcome.missing))]
     fits = [
-        {"fold": trial.fold, "settings": {**point.settings, **point.threshold_settings}, "done": point.key in journal}
-        for trial, point in asked
+        {"fold": trial.fold, "settings": point.all_settings, "done": point.key in journal} for trial, point in asked
     ]
     times = [sum(journal[point.key]["time"].values()) for _, point in asked if "time" in journal.get(point.key, {})]
     n_rows = round(cell.split.train.size * (1 - 1 / len(cell.folds)))

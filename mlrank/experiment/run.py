@@ -11,7 +11,8 @@ from mlrank.experiment.cell import Cell, cells
 from mlrank.experiment.data import Data, plan
 from mlrank.experiment.desk import Desk, Event, Notify
 from mlrank.results import Claims, RunFolder
-from mlrank.search import Pilot, Pool, available_memory, local_pool, workers_that_fit
+from mlrank.search import Pilot, Pool, Table, available_memory, local_pool, workers_that_fit
+from mlrank.solvers import SOLVERS
 from mlrank.tables import write_tables
 
 __all__ = ["plan_cells", "run"]
@@ -72,7 +73,7 @@ def run(
         notify({"kind": "plan", **_totals(planned, todo, desk), **workers_told})
         for data, mine in todo:
             if mine:
-                workers.load(data.dataset.X, data.dataset.Y)
+                workers.load(Table(data.dataset.X, data.dataset.Y, data.known))
                 desk.search(mine)
                 desk.refit(mine)
     write_tables(folder, folder.runs(), config.metrics)
@@ -110,6 +111,8 @@ def plan_cells(config: ExperimentConfig) -> list[Planned]:
         If the configuration does not fit the data or its own bound on fits.
     """
     planned = [(item, list(cells(config, item))) for item in plan(config)]
+    for item, _ in planned:
+        _check_unknown(config, item)
     most = config.search.max_fits
     for _, mine in planned:
         for cell in mine:
@@ -119,6 +122,20 @@ def plan_cells(config: ExperimentConfig) -> list[Planned]:
                     f"{cell.n_trials} fits, max_fits allows {most}; raise it or use strategy 'random' or 'staged'"
                 )
     return planned
+
+
+def _check_unknown(config: ExperimentConfig, data: Data) -> None:
+    """Refuse unknown labels if a solver cannot leave them out, unless the configuration says what they count as."""
+    if data.known is None or config.unknown_labels != "refuse":
+        return
+    blind = [method for method in config.methods.values() if not getattr(method.solver_class, "USES_KNOWN", False)]
+    if blind:
+        named = ", ".join(f"'{method.name}' ({method.solver})" for method in blind)
+        heeding = ", ".join(key for key, solver in SOLVERS.items() if getattr(solver, "USES_KNOWN", False))
+        raise UserError(
+            f"'{data.dataset.name}' has unknown label entries, which {named} cannot leave out; "
+            f"set 'unknown_labels: absent' to have them taken as absent there, or use one of: {heeding}"
+        )
 
 
 def _totals(planned: Sequence[Planned], todo: Sequence[Planned], desk: Desk) -> dict[str, Any]:

@@ -191,7 +191,7 @@ class RunFolder:
             ) from error
 
     def run_arrays(self, record: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays of a run: scores, Y_pred, Y_true, rows.
+        """Return the arrays of a run: scores, Y_pred, Y_true, rows, and known where some true labels are not.
 
         Raises
         ------

@@ -3,6 +3,7 @@
 from mlrank.search.cluster import cluster_pool
 from mlrank.search.estimates import Estimate, Pilot, available_memory, workers_that_fit
 from mlrank.search.pools import Pool, local_pool
+from mlrank.search.rows import Table
 from mlrank.search.schedule import execute
 from mlrank.search.strategies import STRATEGIES, Plan, count_fits
 from mlrank.search.tasks import Chain, Point, Result, Task, groups
@@ -16,6 +17,7 @@ __all__ = [
     "Point",
     "Pool",
     "Result",
+    "Table",
     "Task",
     "available_memory",
     "cluster_pool",

@@ -9,9 +9,9 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from mlrank import __version__
-from mlrank.arrays import BoolArray, Features
 from mlrank.errors import UserError
 from mlrank.search.fits import work
+from mlrank.search.rows import Table
 from mlrank.search.tasks import Result, Task
 
 __all__ = ["cluster_pool"]
@@ -40,9 +40,9 @@ class ClusterPool:
         """Number of tasks that keep all workers busy."""
         return 2 * self.size
 
-    def load(self, X: Features, Y: BoolArray) -> None:
+    def load(self, table: Table) -> None:
         """Send the data to every worker."""
-        self.arrays = (X, Y)
+        self.table = table
         self._scatter()
 
     def submit(self, task: Task) -> "Future[list[Result]]":
@@ -56,8 +56,7 @@ class ClusterPool:
             self._scatter()
 
     def _scatter(self) -> None:
-        # One object: a tuple would be taken for several.
-        (self.data,) = self.client.scatter([list(self.arrays)], broadcast=True, hash=False)
+        (self.data,) = self.client.scatter([self.table], broadcast=True, hash=False)
 
 
 @contextmanager
@@ -100,8 +99,7 @@ def _version() -> str:
     return __version__
 
 
-def _cluster_work(task: Task, data: list[Any]) -> list[Result]:
+def _cluster_work(task: Task, table: Table) -> list[Result]:
     # Never undone: other threads of the worker are in the middle of fits.
     threadpool_limits(1)
-    X, Y = data
-    return work(task, X, Y)
+    return work(task, table)

@@ -1,21 +1,22 @@
 """Fitting and judging the points of a task, in whatever process it lands.
 
-The rows are scaled and the solver's preparation made once for a task, then its points are fitted and scored.
+The rows are scaled, projected and the solver's preparation made once for a task, then its points are fitted and scored.
 """
 
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from mlrank.arrays import BoolArray, Features, FloatArray, take_rows
-from mlrank.metrics import METRICS, evaluate
-from mlrank.scaling import SCALERS
-from mlrank.search.limits import time_limit
-from mlrank.search.tasks import Point, Result, Task
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, take_rows
+from mlrank.metrics import METRICS, evaluate, measure
+from mlrank.search.limits import TimeLimit, time_limit
+from mlrank.search.rows import Rows, Table
+from mlrank.search.tasks import Chain, Point, Result, Task
 from mlrank.solvers import TrainingSet
 from mlrank.splits import kfold
 
@@ -26,33 +27,44 @@ SLICE_SECONDS = 1.0
 PREPARATIONS_PER_SLICE = 10
 HELDOUT_FOLDS = 3
 WARM_UP_ROWS = 20
+COMPILE_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A model with its cut and the seconds both took."""
+    """A model with the projection before it (or none), its cut, and the seconds they took."""
 
     model: Any
+    projection: Any
     cut: Any
     fit_seconds: float
     threshold_seconds: float
 
+    def scores(self, X: Features) -> tuple[FloatArray, Features]:
+        """Return the scores of rows, and the features that the model saw."""
+        seen = X if self.projection is None else self.projection.transform(X)
+        return self.model.decision_function(seen), seen
 
-def work(task: Task, X: Features, Y: BoolArray) -> list[Result]:
+
+def work(task: Task, table: Table) -> list[Result]:
     """Fit and judge the points of a task, as many as fit into a slice of time; return one result for each.
 
     A failed fit is a result with its traceback. The points left over are the caller's to hand out again: so a long
     task is journalled as it goes, and other workers can take a part of it.
     """
     if task.refit:
-        return [refit(task, X, Y)]
+        return [refit(task, table)]
     started = time.perf_counter()
     try:
-        rows = _Rows.scaled(task, X, Y)
+        rows = Rows.of(task, table)
     except Exception:  # rows that cannot be scaled fail every point
         return [Result(_failure(point), {}) for point in task.points]
     scaling_seconds = time.perf_counter() - started
-    shelf = _Shelf(task, rows.train)
+    if task.time_limit is not None:
+        # Compiling counts for no fit, and must not be cut off in the middle.
+        with suppress(TimeLimit), time_limit(max(task.time_limit, COMPILE_SECONDS)):
+            _warm_up(task.chain.build(task.points[0]), rows.train)
+    shelf = _Shelf(task, rows)
     results: list[Result] = []
     for point in task.points:
         results.append(Result(_attempt(task, rows, shelf, point), {}))
@@ -78,13 +90,12 @@ def _failed_run() -> dict[str, Any]:
     return {"status": "failed", "error": None, "info": None, "metrics": {}, "changes": [], "time": {}}
 
 
-def _attempt(task: Task, rows: "_Rows", shelf: "_Shelf", point: Point) -> dict[str, Any]:
+def _attempt(task: Task, rows: Rows, shelf: "_Shelf", point: Point) -> dict[str, Any]:
     try:
         fitted = shelf.fit(point)
-        scores = fitted.model.decision_function(rows.X_test)
-        metric = METRICS[task.metric]
-        predicted = scores if metric.needs == "scores" else _cut(task, fitted, scores, rows)
-        value = float(metric.function(rows.Y_test, predicted).value)
+        scores, X_test = fitted.scores(rows.X_test)
+        predicted = scores if METRICS[task.metric].needs == "scores" else _cut(task, fitted, scores, X_test, rows)
+        value = float(measure(task.metric, rows.Y_test, predicted, rows.known_test).value)
     except Exception:  # any failure of a fit is data: it is stored, and the other fits go on
         return _failure(point)
     info = fitted.model.info
@@ -99,19 +110,19 @@ def _attempt(task: Task, rows: "_Rows", shelf: "_Shelf", point: Point) -> dict[s
     }
 
 
-def refit(task: Task, X: Features, Y: BoolArray) -> Result:
+def refit(task: Task, table: Table) -> Result:
     """Fit the single point of `task`; return what a run's record stores of the fit, and its arrays."""
     (point,) = task.points
     record = _failed_run()
     try:
-        rows = _Rows.scaled(task, X, Y)
+        rows = Rows.of(task, table)
         _warm_up(task.chain.build(point), rows.train)
-        fitted = _Shelf(task, rows.train).fit(point)
+        fitted = _Shelf(task, rows).fit(point)
         started = time.perf_counter()
-        scores = fitted.model.decision_function(rows.X_test)
-        Y_pred = _cut(task, fitted, scores, rows)
+        scores, X_test = fitted.scores(rows.X_test)
+        Y_pred = _cut(task, fitted, scores, X_test, rows)
         predict_seconds = time.perf_counter() - started
-        found = evaluate(rows.Y_test, scores, Y_pred)
+        found = evaluate(rows.Y_test, scores, Y_pred, rows.known_test)
     except Exception:  # stored as a failed run; the other runs go on
         return Result(record | {"error": traceback.format_exc()}, {})
     record |= {
@@ -121,7 +132,8 @@ def refit(task: Task, X: Features, Y: BoolArray) -> Result:
         "changes": list(rows.notes),
         "time": {"fit": fitted.fit_seconds, "threshold": fitted.threshold_seconds, "predict": predict_seconds},
     }
-    return Result(record, {"scores": scores, "Y_pred": Y_pred, "Y_true": rows.Y_test, "rows": task.test})
+    arrays = {"scores": scores, "Y_pred": Y_pred, "Y_true": rows.Y_test, "rows": task.test}
+    return Result(record, arrays if rows.known_test is None else arrays | {"known": rows.known_test})
 
 
 def _warm_up(solver: Any, train: TrainingSet) -> None:
@@ -132,37 +144,25 @@ def _warm_up(solver: Any, train: TrainingSet) -> None:
         solver.fit(TrainingSet(take_rows(train.X, head), train.Y[head]))
 
 
-def _cut(task: Task, fitted: Fitted, scores: FloatArray, rows: "_Rows") -> BoolArray:
+def _cut(task: Task, fitted: Fitted, scores: FloatArray, X: Features, rows: Rows) -> BoolArray:
     """Return the label sets; only an oracle is shown the true ones."""
-    truth = (rows.Y_test,) if task.chain.threshold.ORACLE else ()
-    Y_pred: BoolArray = fitted.cut(scores, rows.X_test, *truth)
+    truth: tuple[BoolArray, ...] = ()
+    if task.chain.threshold.ORACLE:
+        truth = (rows.Y_test,)
+        if rows.known_test is not None:  # what it cannot know, it ranks last
+            scores = np.where(rows.known_test, scores, scores.min() - 1.0)
+    Y_pred: BoolArray = fitted.cut(scores, X, *truth)
     return Y_pred
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The rows of a task, scaled by what its training part says."""
-
-    train: TrainingSet
-    X_test: Features
-    Y_test: BoolArray
-    notes: tuple[str, ...]
-
-    @classmethod
-    def scaled(cls, task: Task, X: Features, Y: BoolArray) -> "_Rows":
-        X_train = take_rows(X, task.train)
-        scaling = SCALERS[task.chain.scale]().fit(X_train)
-        train = TrainingSet(scaling(X_train), Y[task.train])
-        notes = (scaling.note, f"{scaling.n_constant} constant features not scaled" if scaling.n_constant else "")
-        return cls(train, scaling(take_rows(X, task.test)), Y[task.test], tuple(filter(None, notes)))
-
-
 class _Shelf:
-    """Fits points on the same rows, keeping the preparation, and the last model while only the threshold changes."""
+    """Fits points on the same rows, keeping the projection, the preparation, and the last model while they serve."""
 
-    def __init__(self, task: Task, train: TrainingSet) -> None:
-        self.chain, self.train, self.limit = task.chain, train, task.time_limit
+    def __init__(self, task: Task, rows: Rows) -> None:
+        self.chain, self.rows, self.limit = task.chain, rows, task.time_limit
+        self.train = rows.train
         self.prepare_seconds = 0.0
+        self.projected: tuple[Any, ...] = (None, None)
         self.prepared: tuple[Any, ...] = (None, None)
         self.last: tuple[Any, ...] = (None, None, None)
 
@@ -173,17 +173,27 @@ class _Shelf:
 
     def _fit(self, point: Point) -> Fitted:
         solver = self.chain.build(point)
-        if self.last[0] != point.settings:
+        identity = (point.projection_settings, point.settings)
+        if self.last[0] != identity:
             started = time.perf_counter()
+            self._project(point)
             model = solver.fit(self.train, self._prepare(solver))
-            seconds = time.perf_counter() - started
-            self.last = (point.settings, model, seconds)
+            self.last = (identity, model, time.perf_counter() - started)
         _, model, seconds = self.last
         started = time.perf_counter()
         threshold = self.chain.threshold(**point.threshold_settings)
-        scores, Y, X = self._threshold_data(solver, model, point)
-        cut = threshold.fit(scores, Y, X)
-        return Fitted(model, cut, seconds, time.perf_counter() - started)
+        scores = self._threshold_scores(solver, model, point)
+        cut = threshold.fit(scores, self.train.Y, self.train.X, self.rows.known)
+        return Fitted(model, self.projected[1], cut, seconds, time.perf_counter() - started)
+
+    def _project(self, point: Point) -> None:
+        """Have the training rows as the point's projection gives them."""
+        if self.chain.projection is None or self.projected[0] == point.projection_settings:
+            return
+        started = time.perf_counter()
+        projection, self.train = project(self.chain, point, self.rows.train)
+        self.projected, self.prepared = (point.projection_settings, projection), (None, None)
+        self.prepare_seconds += time.perf_counter() - started
 
     def _prepare(self, solver: Any) -> Any:
         if not hasattr(solver, "prepare"):
@@ -195,12 +205,35 @@ class _Shelf:
             self.prepare_seconds += time.perf_counter() - started
         return self.prepared[1]
 
-    def _threshold_data(self, solver: Any, model: Any, point: Point) -> tuple[FloatArray, BoolArray, Features]:
-        train = self.train
+    def _threshold_scores(self, solver: Any, model: Any, point: Point) -> FloatArray:
+        """Return the scores of the training rows that the threshold is fitted to."""
         if self.chain.threshold_scores == "train":
-            return model.decision_function(train.X), train.Y, train.X
+            # A model that must not count a row as its own neighbour has scores of its training rows by itself.
+            own: Callable[[], FloatArray] | None = getattr(model, "training_scores", None)
+            found: FloatArray = model.decision_function(self.train.X) if own is None else own()
+            return found
+        train = self.rows.train
         scores = np.empty(train.Y.shape)
-        for inner, held in kfold(train.Y, HELDOUT_FOLDS, point.seed, stratified=True):
-            part = TrainingSet(take_rows(train.X, inner), train.Y[inner])
-            scores[held] = solver.fit(part).decision_function(take_rows(train.X, held))
-        return scores, train.Y, train.X
+        for _, held in kfold(train.Y, HELDOUT_FOLDS, point.seed, stratified=True):
+            part, X_held = _without(train, held), take_rows(train.X, held)
+            if self.chain.projection is not None:
+                projection, part = project(self.chain, point, part)
+                X_held = projection.transform(X_held)
+            scores[held] = solver.fit(part).decision_function(X_held)
+        return scores
+
+
+def project(chain: Chain, point: Point, train: TrainingSet) -> tuple[Any, TrainingSet]:
+    """Return the projection of a point fitted on `train`, and `train` as it gives it."""
+    if chain.projection is None:
+        raise ValueError("there is no projection")
+    projection = chain.projection(**point.projection_settings).fit(train)
+    unlabeled = train.X_unlabeled
+    seen = None if unlabeled is None else projection.transform(unlabeled)
+    return projection, replace(train, X=projection.transform(train.X), X_unlabeled=seen)
+
+
+def _without(train: TrainingSet, held: IntArray) -> TrainingSet:
+    """Return `train` without the labels of some rows, whose features remain for a solver that uses unlabeled rows."""
+    hidden = train.hide_labels(held)
+    return hidden if train.X_unlabeled is not None else replace(hidden, X_unlabeled=None)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from mlrank.arrays import BoolArray, Features, read_only
+from mlrank.arrays import Features, read_only
 from mlrank.errors import UserError
+from mlrank.search.rows import Table
 
 __all__ = ["Mapped", "map_folder"]
 
@@ -22,29 +23,35 @@ PREFIX = "mlrank-maps-"
 
 @dataclass(frozen=True)
 class Mapped:
-    """Features and labels as files in `folder`; `shape` is that of sparse features, None for dense ones."""
+    """A table as files in `folder`; `shape` is that of sparse features, None for dense ones."""
 
     folder: str
     shape: tuple[int, int] | None
+    masked: bool
 
     @classmethod
-    def write(cls, folder: Path, X: Features, Y: BoolArray) -> "Mapped":
+    def write(cls, folder: Path, table: Table) -> "Mapped":
         """Write the arrays into a new folder below `folder`."""
+        X = table.X
         parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr} if issparse(X) else {"X": X}
         try:
             inside = tempfile.mkdtemp(dir=folder)
-            for name, part in {**parts, "Y": Y}.items():
-                np.save(f"{inside}/{name}.npy", part)
+            for name, part in {**parts, "Y": table.Y, "known": table.known}.items():
+                if part is not None:
+                    np.save(f"{inside}/{name}.npy", part)
         except OSError as error:
             raise UserError(f"cannot map the data for the workers: {(error.strerror or '').lower()}", folder) from error
-        return cls(inside, X.shape if issparse(X) else None)
+        return cls(inside, X.shape if issparse(X) else None, table.known is not None)
 
-    def open(self) -> tuple[Features, BoolArray]:
-        """Return the arrays; nothing is read before it is used."""
+    def open(self) -> Table:
+        """Return the table; nothing is read before it is used."""
+        return Table(self._features(), self._map("Y"), self._map("known") if self.masked else None)
+
+    def _features(self) -> Features:
         if self.shape is None:
-            return self._map("X"), self._map("Y")
+            return self._map("X")
         parts = (self._map("data"), self._map("indices"), self._map("indptr"))
-        return read_only(csr_array(parts, shape=self.shape, copy=False)), self._map("Y")
+        return read_only(csr_array(parts, shape=self.shape, copy=False))
 
     def _map(self, name: str) -> Any:
         path = f"{self.folder}/{name}.npy"

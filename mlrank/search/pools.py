@@ -16,9 +16,9 @@ from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
-from mlrank.arrays import BoolArray, Features
 from mlrank.search.fits import work
 from mlrank.search.mapped import Mapped, map_folder
+from mlrank.search.rows import Table
 from mlrank.search.tasks import Result, Task
 
 __all__ = ["Pool", "local_pool"]
@@ -40,7 +40,7 @@ class Pool(Protocol):
         """Number of tasks that keep all workers busy."""
         ...
 
-    def load(self, X: Features, Y: BoolArray) -> None:
+    def load(self, table: Table) -> None:
         """Hand out the data that the tasks to come are about."""
         ...
 
@@ -58,14 +58,14 @@ class SerialPool:
 
     size = depth = 1
 
-    def load(self, X: Features, Y: BoolArray) -> None:
+    def load(self, table: Table) -> None:
         """Keep the data."""
-        self.data = X, Y
+        self.data = table
 
     def submit(self, task: Task) -> "Future[list[Result]]":
         """Run the task; its future is done."""
         future: Future[list[Result]] = Future()
-        future.set_result(work(task, *self.data))
+        future.set_result(work(task, self.data))
         return future
 
     def mend(self) -> None:
@@ -79,9 +79,9 @@ class ProcessPool:
         self.size, self.depth, self.folder = size, 2 * size, folder
         self.executor = self._start()
 
-    def load(self, X: Features, Y: BoolArray) -> None:
+    def load(self, table: Table) -> None:
         """Write the data to files."""
-        self.data = Mapped.write(self.folder, X, Y)
+        self.data = Mapped.write(self.folder, table)
 
     def submit(self, task: Task) -> "Future[list[Result]]":
         """Start the task as soon as a worker is free."""
@@ -129,7 +129,7 @@ def local_pool(jobs: int) -> Iterator[Pool]:
 
 
 def _mapped_work(task: Task, data: Mapped) -> list[Result]:
-    return work(task, *data.open())
+    return work(task, data.open())
 
 
 def _start_worker(parent: int) -> None:

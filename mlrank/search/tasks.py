@@ -1,7 +1,7 @@
 """What is to be fitted: points, what happens to the rows, and tasks made of points that share a preparation."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -16,7 +16,7 @@ __all__ = ["Chain", "Point", "Result", "Task", "groups"]
 class Point:
     """A grid point.
 
-    settings, threshold_settings : of the solver and of the threshold
+    settings, threshold_settings, projection_settings : of the solver, the threshold and the projection
     key : of the trial or run it is for
     seed : of the fit; it comes from the solver's part of the key, so points that differ in the threshold share a fit
     """
@@ -25,20 +25,27 @@ class Point:
     threshold_settings: Mapping[str, Any]
     key: str
     seed: int
+    projection_settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def all_settings(self) -> dict[str, Any]:
+        """What a message about the point says: the settings of all its parts."""
+        return {**self.projection_settings, **self.settings, **self.threshold_settings}
 
 
 @dataclass(frozen=True)
 class Chain:
-    """What happens to scaled rows: a solver, a threshold, and the scores the threshold is fitted to."""
+    """What happens to scaled rows: a projection (or none), a solver, a threshold, and the scores it is fitted to."""
 
     solver: type[Any]
     threshold: type[Any]
     threshold_scores: str
     scale: str
+    projection: type[Any] | None = None
 
     @cached_property
     def _draws(self) -> bool:
-        return "seed" in {field.name for field in fields(self.solver)}
+        return "seed" in {setting.name for setting in fields(self.solver)}
 
     def build(self, point: Point) -> Any:
         """Return the solver with the point's settings; a solver that draws gets the point's seed."""
@@ -52,6 +59,8 @@ class Task:
 
     `metric` is the search's; `number` tells the caller which of its cells a result belongs to; a `refit` task has one
     point and returns everything that is stored of a run. A fit that takes more than `time_limit` seconds fails.
+    `mask` is the place of the task's mask of known labels among the masks of the data; `unlabeled` are the rows, the
+    test rows among them, whose features a solver that uses unlabeled rows may see (None: the test rows).
     """
 
     chain: Chain
@@ -62,6 +71,8 @@ class Task:
     number: int = 0
     refit: bool = False
     time_limit: float | None = None
+    mask: int = 0
+    unlabeled: IntArray | None = None
 
     def of(self, points: Sequence[Point]) -> "Task":
         """Return the same task with other points."""
@@ -76,10 +87,11 @@ class Result(NamedTuple):
 
 
 def groups(chain: Chain, points: Sequence[Point]) -> list[tuple[Point, ...]]:
-    """Group points with equal SHARED settings, in order: each group needs one preparation."""
+    """Group points with equal projection and SHARED settings, in order: each group needs one preparation."""
     shared = getattr(chain.solver, "SHARED", ())
     sorted_out: dict[str, list[Point]] = {}
     for point in points:
         solver = chain.build(point)
-        sorted_out.setdefault(repr([getattr(solver, name) for name in shared]), []).append(point)
+        alike = repr((dict(point.projection_settings), [getattr(solver, name) for name in shared]))
+        sorted_out.setdefault(alike, []).append(point)
     return [tuple(members) for members in sorted_out.values()]

@@ -8,7 +8,7 @@ from mlrank.solvers.hypergraph_spectral import HypergraphSpectral
 from mlrank.solvers.rank_hlapsvm import RankHLapSVM
 from mlrank.solvers.rank_svm import RankSVM
 
-__all__ = ["SOLVERS", "FitInfo", "LinearModel", "Model", "Solver", "TrainingSet"]
+__all__ = ["PROJECTIONS", "SOLVERS", "FitInfo", "LinearModel", "Model", "Solver", "TrainingSet"]
 
 SOLVERS: dict[str, type[Any]] = {
     "binary_svm": BinarySVM,
@@ -16,3 +16,6 @@ SOLVERS: dict[str, type[Any]] = {
     "rank_hlapsvm": RankHLapSVM,
     "hypergraph_spectral": HypergraphSpectral,
 }
+
+# What rows may be sent through before a solver: frozen settings, ``fit(train) -> Projection``.
+PROJECTIONS: dict[str, type[Any]] = {}

@@ -136,11 +136,18 @@ class Model(Protocol):
 
 
 class Solver(Protocol):
-    """A frozen dataclass of settings."""
+    """A frozen dataclass of settings.
+
+    SHARED: the settings that ``prepare`` depends on.
+    USES_UNLABELED: it wants ``TrainingSet.X_unlabeled``; the test rows are among them.
+    TRANSDUCTIVE: its models score only rows that were in the training set, with labels or without.
+    USES_KNOWN: it leaves out the entries that are False in ``TrainingSet.known``; another solver gets them as absent.
+    """
 
     SHARED: ClassVar[tuple[str, ...]] = ()
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
+    USES_KNOWN: ClassVar[bool] = False
 
     def fit(self, train: TrainingSet, prepared: Any = None) -> Model:
         """Fit the solver on `train`; `prepared` is what ``prepare(train)`` returned, if anything."""

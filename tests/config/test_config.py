@@ -201,14 +201,14 @@ def test_own_solver_by_import_path(parse, tmp_path, monkeypatch):
             "{solver: toy, CC: 1}",
             [
                 "5:20: unknown setting of toy 'CC'. Did you mean 'C'? "
-                "Known: C, gamma, halve, kernel, mode, n, solver, threshold."
+                "Known: C, gamma, halve, kernel, mode, n, project, solver, threshold."
             ],
         ),
         (
             "{solver: toy, treshold: zero}",
             [
                 "5:20: unknown setting of toy 'treshold'. Did you mean 'threshold'? "
-                "Known: C, gamma, halve, kernel, mode, n, solver, threshold."
+                "Known: C, gamma, halve, kernel, mode, n, project, solver, threshold."
             ],
         ),
         ("{solver: needy}", ["5:6: needy needs a value for 'rank'"]),
@@ -310,7 +310,7 @@ M = "methods: {M: {solver: toy}}\n"
             f"{REST}{M}metric: [f1_macro]\n",
             [
                 "5:1: unknown key 'metric'. Did you mean 'metrics'? "
-                "Known: datasets, methods, metrics, name, scale, search, seed, split, subset."
+                "Known: datasets, methods, metrics, name, scale, search, seed, split, subset, unknown_labels."
             ],
         ),
         (f"{REST}{M}seed: 1\nseed: 2\n", ["6:1: the key 'seed' is repeated; it is first given at 5:1"]),

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from mlrank.experiment import run
 from mlrank.results import RunFolder
 from mlrank.search.mapped import Mapped, map_folder
+from mlrank.search.rows import Table
 from tests.experiment.kills import ROOT, slow_config
 from tests.experiment.small import CONFIG, small_config
 from tests.experiment.test_run import contents
@@ -111,7 +112,10 @@ def test_maps_hold_the_same_arrays_read_only_and_leave_nothing(tmp_path, sparse)
     left.mkdir()
     with map_folder(tmp_path) as folder:
         assert not left.exists()
-        mapped_X, mapped_Y = Mapped.write(folder, csr_array(X) if sparse else X, Y).open()
+        known = rng.random((2, 7, 2)) < 0.5
+        table = Mapped.write(folder, Table(csr_array(X) if sparse else X, Y, known if sparse else None)).open()
+        mapped_X, mapped_Y = table.X, table.Y
+        assert np.array_equal(table.known, known) if sparse else table.known is None
         assert np.array_equal(mapped_X.toarray() if sparse else mapped_X, X)
         assert np.array_equal(mapped_Y, Y)
         assert not (mapped_X.data if sparse else mapped_X).flags.writeable

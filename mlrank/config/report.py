@@ -1,0 +1,18 @@
+"""Where the problems of a config are gathered, so that all of them are told at once."""
+
+from mlrank.errors import UserError
+from mlrank.yamlfile import Positions
+
+__all__ = ["Report"]
+
+
+class Report:
+    """Problems found so far, and where the values of the file stand."""
+
+    def __init__(self, positions: Positions) -> None:
+        self.positions = positions
+        self.problems: list[UserError] = []
+
+    def __call__(self, message: str, *where: str | int, key: bool = False) -> None:
+        """Note a problem with the value (or the key) at a place of the file."""
+        self.problems.append(self.positions.error(message, *where, key=key))

@@ -1,0 +1,76 @@
+"""The data that tasks are about, and the rows of one task, scaled by what its training part says."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlrank.arrays import BoolArray, Features, take_rows
+from mlrank.scaling import SCALERS
+from mlrank.search.tasks import Task
+from mlrank.solvers import TrainingSet
+
+__all__ = ["Rows", "Table"]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A data set as workers see it.
+
+    X, Y : all rows
+    known : (n_masks, n_samples, n_labels) bool ndarray or None
+        Which entries of `Y` may be looked at; a task says by which mask.
+    """
+
+    X: Features
+    Y: BoolArray
+    known: BoolArray | None = None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a task.
+
+    train : TrainingSet
+        With the features of all rows that the task may see, if its solver uses them, and with the mask of known
+        labels, if it respects one: for another solver what is unknown is absent.
+    known : mask of the labels of the training rows, for the threshold
+    X_test, Y_test, known_test : what the fit is judged on
+    notes : what was changed
+    """
+
+    train: TrainingSet
+    known: BoolArray | None
+    X_test: Features
+    Y_test: BoolArray
+    known_test: BoolArray | None
+    notes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, task: Task, table: Table) -> "Rows":
+        """Cut the rows of a task out of the data and scale them."""
+        solver: Any = task.chain.solver
+        X = take_rows(table.X, task.train)
+        scaling = SCALERS[task.chain.scale]().fit(X)
+        mask = None if table.known is None else table.known[task.mask]
+        Y, known = _labels(table.Y, mask, task.train)
+        Y_test, known_test = _labels(table.Y, mask, task.test)
+        unlabeled = None
+        if getattr(solver, "USES_UNLABELED", False):
+            unlabeled = scaling(take_rows(table.X, task.test if task.unlabeled is None else task.unlabeled))
+        notes = [scaling.note, f"{scaling.n_constant} constant features not scaled" if scaling.n_constant else ""]
+        heeded = known if getattr(solver, "USES_KNOWN", False) else None
+        if known is not None and heeded is None:
+            notes.append(f"{int((~known).sum())} unknown label entries of the training rows taken as absent")
+        train = TrainingSet(scaling(X), Y, unlabeled, heeded)
+        X_test = scaling(take_rows(table.X, task.test))
+        return cls(train, known, X_test, Y_test, known_test, tuple(filter(None, notes)))
+
+
+def _labels(Y: BoolArray, mask: BoolArray | None, rows: Any) -> tuple[BoolArray, BoolArray | None]:
+    """Return the labels of some rows, False where they are unknown, and their mask; None if all are known."""
+    labels: BoolArray = Y[rows]
+    if mask is None:
+        return labels, None
+    known: BoolArray = mask[rows]
+    return np.asarray(labels & known), None if known.all() else known

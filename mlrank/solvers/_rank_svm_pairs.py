@@ -17,7 +17,7 @@ class Pairs:
     """The label pairs of each row, as lists of relevant and irrelevant labels.
 
     lists : (relevant_ptr, relevant, irrelevant_ptr, irrelevant, offset), the form the compiled loops take
-    size : (n_samples,) |y_i| |z_i|, 0 for a row without pairs
+    size : (n_samples,) number of relevant times number of irrelevant labels, 0 for a row without pairs
     """
 
     lists: tuple[IntArray, Any, IntArray, Any, IntArray]
@@ -25,16 +25,17 @@ class Pairs:
     n_labels: int
 
     @classmethod
-    def of(cls, Y: BoolArray) -> "Pairs":
-        """List the pairs of `Y` (n_samples, n_labels).
+    def of(cls, Y: BoolArray, known: BoolArray | None = None) -> "Pairs":
+        """List the pairs of `Y` (n_samples, n_labels); a label that is not known is in none.
 
         Raises
         ------
         ValueError
             If no row has both a relevant and an irrelevant label, or there are more pairs than memory can be asked for.
         """
-        n_relevant = Y.sum(axis=1)
-        size = n_relevant * (Y.shape[1] - n_relevant)
+        classes = (Y, ~Y) if known is None else (Y & known, ~Y & known)
+        n_relevant, n_irrelevant = (part.sum(axis=1) for part in classes)
+        size = n_relevant * n_irrelevant
         total = int(size.sum())
         if total == 0:
             raise ValueError("no row has both a relevant and an irrelevant label, so there is nothing to rank")
@@ -42,8 +43,8 @@ class Pairs:
             raise ValueError(
                 f"{total} label pairs need {8 * total / 2**30:.0f} GiB; at most {PAIRS_LIMIT} are supported"
             )
-        relevant, irrelevant = (np.nonzero(part)[1].astype(np.int32) for part in (Y, ~Y))
-        pointers = _pointers(n_relevant), _pointers(Y.shape[1] - n_relevant)
+        relevant, irrelevant = (np.nonzero(part)[1].astype(np.int32) for part in classes)
+        pointers = _pointers(n_relevant), _pointers(n_irrelevant)
         lists = (pointers[0], relevant, pointers[1], irrelevant, _pointers(size)[:-1])
         return cls(lists, size, Y.shape[1])
 

@@ -71,7 +71,7 @@ def kernel_matrix(train: TrainingSet, solver: Any) -> FloatArray:
 
 def prepare_plain(train: TrainingSet, solver: Any) -> Prepared:
     """List the label pairs and bring the rows into the form in which they are swept."""
-    bias, free, pairs = BIAS[solver.bias], solver.bias == "free", Pairs.of(train.Y)
+    bias, free, pairs = BIAS[solver.bias], solver.bias == "free", Pairs.of(train.Y, train.known)
     if solver.kernel != "linear":
         return Prepared(pairs, gram_rows(kernel_matrix(train, solver), bias, free))
     if better_dense(train.X):

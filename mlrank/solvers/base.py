@@ -27,7 +27,7 @@ class TrainingSet:
     X_unlabeled : (n_unlabeled, n_features), optional
         Rows whose labels a transductive solver may not see.
     known : (n_samples, n_labels) bool ndarray, optional
-        False where an entry of `Y` is missing.
+        False where an entry of `Y` is missing; `Y` is made False there, whatever was given.
 
     Raises
     ------
@@ -50,6 +50,8 @@ class TrainingSet:
             raise ValueError(f"nothing to learn from: X has shape {X.shape}, Y has shape {Y.shape}")
         if self.known is not None and self.known.shape != Y.shape:
             raise ValueError(f"known has shape {self.known.shape}, Y has shape {Y.shape}")
+        if self.known is not None:
+            Y = Y & self.known
         object.__setattr__(self, "X", read_only(X))
         object.__setattr__(self, "Y", read_only(Y))
         if self.X_unlabeled is not None:

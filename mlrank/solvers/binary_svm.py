@@ -9,7 +9,8 @@ For each label, with signs s_i = +1 or -1::
 and dual variables that the library returns (for the squared hinge loss the dual variables are 2 C max(0, 1 - s f)). The
 library's own tolerance is tightened until each label's gap is below `tol`, or its iterations run out.
 
-A label that every training row carries, or none, has no machine: its score is the constant +1 or -1.
+A label that every training row carries, or none, has no machine: its score is the constant +1 or -1 (-1 as well if it
+is known of no row). A label of which some rows are unknown has a machine on its known rows.
 
 Cost: the kernel matrix, n x n, is computed once for all labels and all C where n <= 6000; beyond, LIBSVM works on rows.
 References: Chang & Lin, LIBSVM, 2001; Fan et al., LIBLINEAR, JMLR 2008.
@@ -23,7 +24,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
-from mlrank.arrays import BoolArray, Features, FloatArray, as_dense, read_only
+from mlrank.arrays import BoolArray, Features, FloatArray, as_dense, read_only, take_rows
 from mlrank.kernels import KERNELS, check_kernel
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_positive
@@ -80,6 +81,7 @@ class BinarySVM:
     SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0", "loss")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
+    USES_KNOWN: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_positive(self, "C", "gamma", "degree", "tol", "max_iter")
@@ -107,7 +109,9 @@ class BinarySVM:
     def fit(self, train: TrainingSet, prepared: FloatArray | None = None) -> LinearModel | KernelModel:
         """Fit one machine for each label of `train`."""
         gram = self.prepare(train) if prepared is None else prepared
-        machines = [self._fit_label(train.X, gram, relevant) for relevant in train.Y.T]
+        known = np.ones_like(train.Y) if train.known is None else train.known
+        labels = zip(train.Y.T, known.T, strict=True)
+        machines = [self._fit_known(train.X, gram, relevant, rows) for relevant, rows in labels]
         weights = np.array([machine.weights for machine in machines])
         intercept = np.array([machine.intercept for machine in machines])
         info = self._info(machines)
@@ -124,10 +128,23 @@ class BinarySVM:
         gap = (primal - sum(machine.dual for machine in machines)) / primal if primal > 0 else 0.0
         return FitInfo(sum(machine.n_iter for machine in machines), primal, gap, gap <= self.tol)
 
+    def _fit_known(self, X: Features, gram: FloatArray | None, relevant: BoolArray, known: BoolArray) -> Machine:
+        """Fit on the rows of which the label is known."""
+        if known.all():
+            return self._fit_label(X, gram, relevant)
+        rows = np.flatnonzero(known)
+        part = None if gram is None else gram[np.ix_(rows, rows)]
+        machine = self._fit_label(take_rows(X, rows), part, relevant[rows])
+        if self.loss == "squared_hinge":
+            return machine
+        weights = np.zeros(len(relevant))
+        weights[rows] = machine.weights
+        return machine._replace(weights=weights)
+
     def _fit_label(self, X: Features, gram: FloatArray | None, relevant: BoolArray) -> Machine:
         if relevant.all() or not relevant.any():
             size = X.shape[1] if self.loss == "squared_hinge" else X.shape[0]
-            return Machine(np.zeros(size), 1.0 if relevant.all() else -1.0, 0.0, 0.0, 0)
+            return Machine(np.zeros(size), 1.0 if relevant.any() else -1.0, 0.0, 0.0, 0)
         sign = np.where(relevant, 1.0, -1.0)
         fit = self._hinge if self.loss == "hinge" else self._squared_hinge
         spent = 0

@@ -85,6 +85,7 @@ class RankHLapSVM:
     SHARED: ClassVar[tuple[str, ...]] = ("lam", "nu", "kernel", "gamma", "degree", "coef0", "bias", "distance")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
+    USES_KNOWN: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -98,7 +99,7 @@ class RankHLapSVM:
         """List the label pairs and whiten the rows by I + lam X'LX, the same for every C."""
         if self.lam == 0:
             return prepare_plain(train, self)
-        pairs, bias, free = Pairs.of(train.Y), BIAS[self.bias], self.bias == "free"
+        pairs, bias, free = Pairs.of(train.Y, train.known), BIAS[self.bias], self.bias == "free"
         n, m = train.X.shape
         by_rows = self.kernel != "linear" or m > n
         K = kernel_matrix(train, self) if by_rows else None

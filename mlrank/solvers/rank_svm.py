@@ -96,6 +96,7 @@ class RankSVM:
     SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0", "bias")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
+    USES_KNOWN: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -137,6 +137,18 @@ def test_a_stored_model_is_told_by_arrays_and_json_values(key):
     assert np.allclose(X @ arrays["coef"].T + arrays["intercept"], model.decision_function(X), atol=1e-12)
 
 
+def test_hidden_labels_decide_nothing(key):
+    if not getattr(SOLVERS[key], "USES_KNOWN", False):
+        pytest.skip("it cannot leave out unknown labels, and is not given any")
+    X, Y = random_problem(seed=4)
+    known = np.random.default_rng(5).random(Y.shape) < 0.8
+    known[0] = False
+    fits = [SOLVERS[key]().fit(TrainingSet(X, labels, known=known)) for labels in (Y & known, Y | ~known)]
+    scores = [model.decision_function(X) for model in fits]
+    assert scores[0].tobytes() == scores[1].tobytes()
+    assert not np.allclose(scores[0], SOLVERS[key]().fit(TrainingSet(X, Y & known)).decision_function(X), atol=1e-3)
+
+
 @pytest.mark.parametrize("setting", ["C", "tol", "max_iter"])
 @pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "1", None, True])
 def test_settings_out_of_range_are_refused(key, setting, value):

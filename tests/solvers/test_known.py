@@ -1,0 +1,70 @@
+"""Solvers that leave out unknown label entries, against problems in which these do not occur at all."""
+
+import numpy as np
+import pytest
+
+from mlrank.solvers import SOLVERS, TrainingSet
+from tests.solvers.problems import random_problem
+
+
+def masked(seed=7, n=60):
+    X, Y = random_problem(n=n, seed=seed)
+    return X, Y, np.random.default_rng(seed).random(Y.shape) < 0.7
+
+
+@pytest.mark.parametrize("settings", [{}, {"loss": "squared_hinge"}, {"kernel": "rbf", "gamma": 0.3}])
+def test_each_binary_machine_is_that_of_its_known_rows(settings):
+    X, Y, known = masked()
+    known[:, 3] = False
+    solver = SOLVERS["binary_svm"](C=0.7, tol=1e-8, **settings)
+    scores = solver.fit(TrainingSet(X, Y, known=known)).decision_function(X)
+    for label in range(3):
+        rows = known[:, label]
+        alone = solver.fit(TrainingSet(X[rows], Y[rows, label, None])).decision_function(X)
+        assert np.allclose(scores[:, label], alone[:, 0], atol=1e-5)
+    assert np.array_equal(scores[:, 3], -np.ones(len(X)))
+
+
+@pytest.mark.parametrize("key", ["rank_svm", "rank_hlapsvm"])
+def test_a_label_that_is_never_known_is_as_if_it_were_not_there(key):
+    X, Y, known = masked()
+    known[:, 2] = False
+    rest = [0, 1, 3, 4]
+    solver = SOLVERS[key](C=2.0, tol=1e-9)
+    model = solver.fit(TrainingSet(X, Y, known=known))
+    alone = solver.fit(TrainingSet(X, Y[:, rest], known=known[:, rest]))
+    assert np.allclose(model.decision_function(X)[:, rest], alone.decision_function(X), atol=1e-4)
+    assert np.allclose(model.coef[2], 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("C", [0.5, 8.0])
+def test_rank_svm_minimises_the_loss_over_known_pairs(C):
+    X, Y, known = masked(n=30)
+    tol = 1e-9
+    model = SOLVERS["rank_svm"](C=C, tol=tol).fit(TrainingSet(X, Y, known=known))
+    X1, W = np.column_stack([X, np.ones(len(X))]), np.column_stack([model.coef, model.intercept])
+
+    def objective(W):
+        total = 0.5 * (W**2).sum()
+        for x, y, k in zip(X1, Y, known, strict=True):
+            pairs = [(p, q) for p in np.flatnonzero(y & k) for q in np.flatnonzero(~y & k)]
+            total += sum(C / len(pairs) * max(0.0, 1.0 - (W[p] - W[q]) @ x) for p, q in pairs)
+        return total
+
+    best = objective(W)
+    assert model.info.objective == pytest.approx(best, rel=1e-9)
+    rng = np.random.default_rng(0)
+    for size in (1e-3, 1e-2, 0.1):
+        for _ in range(20):
+            assert objective(W + size * rng.standard_normal(W.shape)) >= best * (1 - tol)
+
+
+@pytest.mark.parametrize("known", [[[True, False]], [[False, False]]])
+def test_nothing_to_rank_among_known_labels_is_said(known):
+    with pytest.raises(ValueError, match="no row has both a relevant and an irrelevant label"):
+        SOLVERS["rank_svm"]().fit(TrainingSet(np.ones((1, 2)), np.array([[True, False]]), known=np.array(known)))
+
+
+def test_labels_are_false_where_they_are_unknown():
+    Y, known = np.ones((2, 2), bool), np.array([[True, False], [False, True]])
+    assert np.array_equal(TrainingSet(np.ones((2, 1)), Y, known=known).Y, known)

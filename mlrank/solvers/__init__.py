@@ -4,7 +4,10 @@ from typing import Any
 
 from mlrank.solvers.base import FitInfo, LinearModel, Model, Solver, TrainingSet
 from mlrank.solvers.binary_svm import BinarySVM
+from mlrank.solvers.cplst import CPLST
+from mlrank.solvers.faie import FaIE
 from mlrank.solvers.hypergraph_spectral import HypergraphSpectral
+from mlrank.solvers.plst import PLST
 from mlrank.solvers.rank_hlapsvm import RankHLapSVM
 from mlrank.solvers.rank_svm import RankSVM
 
@@ -15,6 +18,9 @@ SOLVERS: dict[str, type[Any]] = {
     "rank_svm": RankSVM,
     "rank_hlapsvm": RankHLapSVM,
     "hypergraph_spectral": HypergraphSpectral,
+    "plst": PLST,
+    "cplst": CPLST,
+    "faie": FaIE,
 }
 
 # What rows may be sent through before a solver: frozen settings, ``fit(train) -> Projection``.

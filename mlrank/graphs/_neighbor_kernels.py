@@ -22,7 +22,7 @@ def dense_block(X: Array, bounds: Array, error: Array, begin: int, indices: Arra
     """Fill the neighbours of the rows from `begin` on; return how many pairs were compared in float64."""
     n, k = X.shape[0], indices.shape[1]
     kept = min(n - 1, k + SPARE)
-    heap, places = np.empty(kept), np.empty(kept, np.int64)
+    heap, places = np.empty(kept, bounds.dtype), np.empty(kept, np.int64)
     compared = 0
     for row in range(bounds.shape[0]):
         i = begin + row
@@ -44,6 +44,20 @@ def dense_block(X: Array, bounds: Array, error: Array, begin: int, indices: Arra
                     compared += 1
                     _offer(nearest, distance, j, _dense_distance(X, i, j, distance[k - 1]))
     return compared
+
+
+@njit(cache=True)
+def listed_rows(X: Array, rows: Array, candidates: Array, indptr: Array, indices: Array, squares: Array) -> None:
+    """Fill the neighbours of some rows with the nearest of their candidates, given as in CSR; rows are no own ones."""
+    for t in range(rows.shape[0]):
+        i = rows[t]
+        nearest, distance = indices[i], squares[i]
+        distance[:] = np.inf
+        nearest[:] = X.shape[0]
+        for s in range(indptr[t], indptr[t + 1]):
+            j = candidates[s]
+            if j != i:
+                _offer(nearest, distance, j, _dense_distance(X, i, j, distance[-1]))
 
 
 @njit(cache=True)
@@ -94,17 +108,22 @@ def sparse_rows(
 def _least(low: Array, heap: Array, places: Array) -> None:
     """Fill `heap` with the least values of `low`, the largest of them first, and `places` with where they are."""
     heap[:] = np.inf
-    n = low.shape[0]
-    for first in range(0, n, CHUNK):
-        last = min(first + CHUNK, n)
-        border = heap[0]
-        below = 0
-        for j in range(first, last):
-            below += low[j] < border
+    whole = low.shape[0] - low.shape[0] % CHUNK
+    for first in range(0, whole, CHUNK):
+        # A view of known length: its comparisons become a few vector instructions.
+        part, border, below = low[first : first + CHUNK], heap[0], np.int32(0)
+        for t in range(CHUNK):
+            below += np.int32(part[t] < border)
         if below:
-            for j in range(first, last):
-                if low[j] < heap[0]:
-                    _replace_top(heap, places, low[j], j)
+            _take(low, heap, places, first, first + CHUNK)
+    _take(low, heap, places, whole, low.shape[0])
+
+
+@njit(cache=True)
+def _take(low: Array, heap: Array, places: Array, begin: int, end: int) -> None:
+    for j in range(begin, end):
+        if low[j] < heap[0]:
+            _replace_top(heap, places, low[j], j)
 
 
 @njit(cache=True)

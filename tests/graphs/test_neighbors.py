@@ -41,6 +41,9 @@ def drawn(kind, n=300, d=7):
         "zeros": np.where(rng.random(X.shape) < 0.7, 0.0, X),
         "constant feature": np.column_stack([X, np.full(n, 5.0)]),
         "one feature": X[:, :1],
+        "four features": X[:, :4],
+        "few rows of two features": X[:9, :2],
+        "equal rows of two features": np.repeat(X[:20, :2], 15, axis=0),
         "wide": rng.standard_normal((40, 300)),
     }[kind]
 
@@ -59,6 +62,9 @@ KINDS = [
     "zeros",
     "constant feature",
     "one feature",
+    "four features",
+    "few rows of two features",
+    "equal rows of two features",
     "wide",
 ]
 
@@ -67,7 +73,7 @@ KINDS = [
 @pytest.mark.parametrize("kind", KINDS)
 def test_neighbors_are_those_of_brute_force(kind, sparse):
     X = drawn(kind)
-    for k in (1, 5, 30):
+    for k in (1, 5, min(30, len(X) - 1)):
         indices, squares = knn(csr_array(X) if sparse else X, k)
         expected, distances = brute_force(X, k)
         assert np.array_equal(indices, expected)
@@ -87,6 +93,14 @@ def test_blocks_do_not_matter(monkeypatch):
     whole = knn(X, 5)
     monkeypatch.setattr(neighbors, "BLOCK_BYTES", 4 * 300 * 7)
     for one, other in zip(whole, knn(X, 5), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_few_features_give_the_same_with_and_without_a_tree(monkeypatch):
+    X = np.round(np.random.default_rng(4).standard_normal((500, 4)), 1)
+    by_tree = knn(X, 6)
+    monkeypatch.setattr(neighbors, "TREE_FEATURES", 0)
+    for one, other in zip(by_tree, knn(X, 6), strict=True):
         assert np.array_equal(one, other)
 
 

@@ -1,17 +1,22 @@
-"""Linear algebra that solvers share: centred rows that stay sparse, rank-revealing bases, block conjugate gradients."""
+"""Linear algebra that solvers share: sparse centred rows, orthonormal bases, conjugate gradients, shrinking."""
 
 from mlrank.linalg.bases import orthonormal_columns, range_basis
 from mlrank.linalg.block import BlockLanczos, GramOperator, LanczosSolution, SymmetricOperator, block_cg
-from mlrank.linalg.rows import CenteredRows, centre_columns
+from mlrank.linalg.rows import CenteredRows, centre_columns, without_constants
+from mlrank.linalg.shrink import Shrunk, largest_singular_value, shrink_singular_values
 
 __all__ = [
     "BlockLanczos",
     "CenteredRows",
     "GramOperator",
     "LanczosSolution",
+    "Shrunk",
     "SymmetricOperator",
     "block_cg",
     "centre_columns",
+    "largest_singular_value",
     "orthonormal_columns",
     "range_basis",
+    "shrink_singular_values",
+    "without_constants",
 ]

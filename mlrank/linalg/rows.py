@@ -5,7 +5,7 @@ from scipy.sparse import issparse
 
 from mlrank.arrays import Features, FloatArray
 
-__all__ = ["CenteredRows", "centre_columns"]
+__all__ = ["CenteredRows", "centre_columns", "without_constants"]
 
 
 class CenteredRows:
@@ -20,7 +20,7 @@ class CenteredRows:
 
     def __init__(self, X: Features, mean: FloatArray | None = None) -> None:
         if mean is None:
-            X = _without_constants(X)
+            X = without_constants(X)
             mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
         self.mean: FloatArray = mean
         self.shape: tuple[int, int] = X.shape
@@ -58,7 +58,7 @@ class CenteredRows:
         return gram
 
 
-def _without_constants(X: Features) -> Features:
+def without_constants(X: Features) -> Features:
     """Return `X` with constant columns set to zero: centred they are zero, where rounding would leave noise."""
     if issparse(X):
         filled = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0])

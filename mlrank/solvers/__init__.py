@@ -4,6 +4,7 @@ from typing import Any
 
 from mlrank.solvers.base import FitInfo, LinearModel, Model, Solver, TrainingSet
 from mlrank.solvers.binary_svm import BinarySVM
+from mlrank.solvers.blda import BLDA
 from mlrank.solvers.cplst import CPLST
 from mlrank.solvers.faie import FaIE
 from mlrank.solvers.hypergraph_spectral import HypergraphSpectral
@@ -24,4 +25,4 @@ SOLVERS: dict[str, type[Any]] = {
 }
 
 # What rows may be sent through before a solver: frozen settings, ``fit(train) -> Projection``.
-PROJECTIONS: dict[str, type[Any]] = {}
+PROJECTIONS: dict[str, type[Any]] = {"blda": BLDA}

@@ -1,0 +1,210 @@
+"""Class-balanced linear discriminant analysis (BLDA), a projection of rows for multi-label data.
+
+Wang, Ding and Huang, "Multi-label classification: inconsistency and class balanced k-nearest neighbor", AAAI 2010.
+Scatters are summed label by label, so a row counts once for each label that it carries (eq. 1 to 3), with n_k rows of
+mean m_k carrying label k and the mean m of all these copies::
+
+    S_b = sum_k n_k (m_k - m)(m_k - m)'      S_w = sum_k sum_{i: Y_ik} (x_i - m_k)(x_i - m_k)'      S_t = S_b + S_w
+
+    max_U  trace(U'S_b U),  U'D U = I,  D = S_w or S_t, or either with a ridge
+
+It is ordinary discriminant analysis of rows repeated once for each label. Rows without labels and labels without rows
+count for nothing. S_w^+ of a singular S_w throws away the directions in which classes do not scatter, often the best
+ones; S_t^+ keeps them, and gives the same directions where S_w is regular on the range of S_t (erratum 4.8).
+
+A direction lies in the span of the rows less m, so with fewer labelled rows than features everything is computed in
+coordinates of that span, and sparse rows are only ever multiplied. Cost: min(n, d)^2 max(n, d) + min(n, d)^3.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh, svd
+from scipy.sparse import diags_array, issparse
+
+from mlrank.arrays import BoolArray, Features, FloatArray
+from mlrank.errors import UserError
+from mlrank.linalg import CenteredRows, without_constants
+from mlrank.solvers._hypergraph_projection import Projection
+from mlrank.solvers.base import FitInfo, TrainingSet, check_not_negative, check_positive
+
+__all__ = ["BLDA", "Projection"]
+
+DENOMINATORS = ("auto", "within", "total")
+SCALES = ("metric", "spread")
+# Eigenvalues below this part of the largest count as zero.
+RANK_TOLERANCE = 1e-10
+# Class means that scatter less than this part of the rows, in squares, differ by rounding alone.
+MEANS_TOLERANCE = 1e-24
+
+
+class Scatters(NamedTuple):
+    """S_t and a factor B of S_b = B'B, in coordinates of the span that the columns of `basis` times the rows give.
+
+    Parameters
+    ----------
+    total : (r, r) ndarray
+    between : (n_labels, r) ndarray, row k is sqrt(n_k)(m_k - m)
+    lift : (n_rows, r) ndarray, or None where coordinates are features
+        The columns of X_weighted' @ lift are the axes of the coordinates.
+    rows : rows less m, each times the square root of its number of labels, by products
+    """
+
+    total: FloatArray
+    between: FloatArray
+    lift: FloatArray | None
+    rows: "WeightedRows"
+
+    def features(self, U: FloatArray) -> FloatArray:
+        """Return the directions `U`, given in coordinates, as directions of features."""
+        return U if self.lift is None else self.rows.transpose_times(self.lift @ U)
+
+
+class WeightedRows:
+    """diag(root) (X - 1 mean'), by products only where X is sparse."""
+
+    def __init__(self, X: Features, root: FloatArray, mean: FloatArray) -> None:
+        self.centred = CenteredRows(X, mean)
+        self.root = root
+
+    def transpose_times(self, V: FloatArray) -> FloatArray:
+        """Return the product of the transposed rows with `V`."""
+        return self.centred.transpose_times(self.root[:, None] * V)
+
+    def gram(self, dual: bool) -> FloatArray:
+        """Return the matrix of inner products of rows, or of columns."""
+        if dual:
+            return self.root[:, None] * self.centred.gram(dual=True) * self.root
+        rows = self.centred.rows
+        if not issparse(rows):
+            weighted = self.root[:, None] * rows
+            return np.asarray(weighted.T @ weighted)
+        scaled = diags_array(self.root) @ rows
+        mean = self.centred.mean
+        # The mean is that of the weighted rows, so what it takes off is one outer product.
+        gram: FloatArray = (scaled.T @ scaled).toarray() - float(self.root @ self.root) * np.outer(mean, mean)
+        return gram
+
+
+@dataclass(frozen=True)
+class BLDA:
+    """Directions that part the classes of multi-label data (eq. 1 to 3).
+
+    Parameters
+    ----------
+    n_components : int or None
+        Most directions; None for n_labels - 1 as in the paper. There are never more than the rank of S_b, and the
+        notes of the projection say so where there are fewer than asked for.
+    denominator : {"auto", "within", "total"}
+        D of the module's docstring: S_w, S_t, or for "auto" S_w unless it is singular where S_t is not, and then S_t.
+    ridge : float
+        Times the mean of D's diagonal added to that diagonal; 0 leaves directions without any scatter out.
+    scale : {"metric", "spread"}
+        U'DU = I, or that times the number of labels carried, so that the projected columns have a variance of one
+        within the classes (or in all) whatever the number of rows.
+
+    Notes
+    -----
+    Projected rows are U'(x - m): those of the paper but for one constant, which distances do not see.
+    """
+
+    n_components: int | None = None
+    denominator: str = "auto"
+    ridge: float = 0.0
+    scale: str = "metric"
+
+    def __post_init__(self) -> None:
+        if self.n_components is not None:
+            check_positive(self, "n_components")
+            if int(self.n_components) != self.n_components:
+                raise ValueError(f"n_components must be a whole number, found {self.n_components!r}")
+        check_not_negative(self, "ridge")
+        for name, known in (("denominator", DENOMINATORS), ("scale", SCALES)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} must be one of {', '.join(known)}, found {getattr(self, name)!r}")
+
+    def fit(self, train: TrainingSet) -> Projection:
+        """Find the directions of `train`; what comes back has ``.transform(X)``.
+
+        Raises
+        ------
+        UserError
+            If all classes have the same mean, such as with one label or none: there is no direction then.
+        """
+        carried = train.Y.sum(axis=1)
+        labelled = np.flatnonzero(carried)
+        if not labelled.size:
+            raise UserError(f"blda needs rows with labels, found none among {train.n_samples}")
+        X, weight = without_constants(train.X[labelled]), carried[labelled].astype(np.float64)
+        mean = np.asarray(weight @ X).ravel() / weight.sum()
+        scatters = _scatters(X, train.Y[labelled], weight, mean)
+        eigenvalues, U = self._directions(scatters, train.n_features)
+        r = min(self.n_components or train.n_labels - 1, train.n_labels - 1, len(eigenvalues))
+        if r == 0:
+            raise UserError(f"blda needs labels whose rows differ in the mean, found none among {train.n_labels}")
+        coef = _with_signs(scatters.features(U[:, :r]))
+        if self.scale == "spread":
+            coef *= np.sqrt(weight.sum())
+        asked = self.n_components or train.n_labels - 1
+        notes = (f"{r} directions instead of {asked}: the class means span no more",) if r < asked else ()
+        info = FitInfo(1, float(eigenvalues[:r].sum()), 0.0, True, notes)
+        return Projection(coef, -(mean @ coef), eigenvalues[:r], info)
+
+    def _directions(self, scatters: Scatters, n_features: int) -> tuple[FloatArray, FloatArray]:
+        """Return eigenvalues, largest first, and U in coordinates, with all directions of S_b."""
+        total, between = scatters.total, scatters.between
+        rounding = MEANS_TOLERANCE * float(np.trace(total))
+        if np.vdot(between, between) <= rounding:
+            return np.zeros(0), np.zeros((len(total), 0))
+        within = total - between.T @ between
+        # What this difference rounds to where nothing is left.
+        noise = len(total) * np.finfo(np.float64).eps * float(np.trace(total))
+        D = total if self.denominator == "total" else within
+        if self.ridge > 0:
+            D = D + self.ridge * np.trace(D) / n_features * np.eye(len(D))
+        whitening = _whitening(D, noise)
+        if self.denominator == "auto" and whitening.shape[1] < len(total):
+            wider = _whitening(total, noise)
+            whitening = wider if wider.shape[1] > whitening.shape[1] else whitening
+        return _parted(whitening, between, rounding)
+
+
+def _scatters(X: Features, Y: BoolArray, weight: FloatArray, mean: FloatArray) -> Scatters:
+    rows = WeightedRows(X, np.sqrt(weight), mean)
+    counts = Y.sum(axis=0)
+    # Column k of `incidence` takes the rows of label k together: sqrt(n_k)(m_k - m) is a product with weighted rows.
+    scale = np.divide(1.0, np.sqrt(counts), out=np.zeros(len(counts)), where=counts > 0)
+    incidence = Y * scale / np.sqrt(weight)[:, None]
+    if X.shape[0] >= X.shape[1]:
+        return Scatters(rows.gram(dual=False), rows.transpose_times(incidence).T, None, rows)
+    values, vectors = eigh(rows.gram(dual=True), driver="evd", overwrite_a=True, check_finite=False)
+    keep = values > max(RANK_TOLERANCE * values[-1], 0.0)
+    values, vectors = values[keep], vectors[:, keep]
+    root = np.sqrt(values)
+    return Scatters(np.diag(values), (incidence.T @ vectors) * root, vectors / root, rows)
+
+
+def _whitening(D: FloatArray, noise: float) -> FloatArray:
+    """Return T of full column rank with T'DT = I and the range of D, but for eigenvalues up to `noise`."""
+    if not D.size:
+        return D
+    values, vectors = eigh(D, driver="evd", check_finite=False)
+    keep = values > max(RANK_TOLERANCE * values[-1], noise)
+    whitening: FloatArray = vectors[:, keep] / np.sqrt(values[keep])
+    return whitening
+
+
+def _parted(whitening: FloatArray, between: FloatArray, rounding: float) -> tuple[FloatArray, FloatArray]:
+    """Return the eigenvalues of S_b in the whitened space that are above zero, largest first, and their directions."""
+    longest = float(np.einsum("ij,ij->j", whitening, whitening).max(initial=0.0))
+    _, values, turn = svd(between @ whitening, full_matrices=False, check_finite=False)
+    eigenvalues = values**2
+    r = int((eigenvalues > max(RANK_TOLERANCE * eigenvalues[:1].sum(), rounding * longest)).sum())
+    return eigenvalues[:r], whitening @ turn[:r].T
+
+
+def _with_signs(coef: FloatArray) -> FloatArray:
+    """Return `coef` with the entry of largest size of each column positive."""
+    largest = np.take_along_axis(coef, np.abs(coef).argmax(axis=0)[None], axis=0)
+    return coef * np.where(largest < 0, -1.0, 1.0)

@@ -46,6 +46,7 @@ def describe(cell: Cell, index: int | None) -> dict[str, Any]:
             "settings": dict(grid.threshold_settings),
             "oracle": bool(cell.chain.threshold.ORACLE),
         },
+        "transductive": bool(getattr(method.solver_class, "USES_UNLABELED", False)),
         "key": cell.key,
         "inputs": cell.inputs,
         "commit": checkout_commit(),

@@ -61,7 +61,8 @@ class Rows:
         notes = [scaling.note, f"{scaling.n_constant} constant features not scaled" if scaling.n_constant else ""]
         heeded = known if getattr(solver, "USES_KNOWN", False) else None
         if known is not None and heeded is None:
-            notes.append(f"{int((~known).sum())} unknown label entries of the training rows taken as absent")
+            count = int((~known).sum())
+            notes.append(f"{count} unknown label entries of the training rows taken as absent by {solver.__name__}")
         train = TrainingSet(scaling(X), Y, unlabeled, heeded)
         X_test = scaling(take_rows(table.X, task.test))
         return cls(train, known, X_test, Y_test, known_test, tuple(filter(None, notes)))

@@ -57,6 +57,8 @@ class Row:
     n_not_converged : int
     oracle : bool
         Whether the threshold looks at the true labels of the rows it decides on.
+    transductive : bool
+        Whether the fit saw the features of the test rows.
     """
 
     method: str
@@ -69,6 +71,7 @@ class Row:
     optimality: float | None
     n_not_converged: int
     oracle: bool
+    transductive: bool
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,7 @@ def _row(method: str, records: Sequence[Record], metrics: Sequence[str]) -> Row:
         optimality=max(worst) if worst and None not in worst else None,
         n_not_converged=sum(not record["info"]["converged"] for record in done),
         oracle=any(record["threshold"]["oracle"] for record in records),
+        transductive=any(record.get("transductive") for record in records),
     )
 
 

@@ -24,6 +24,7 @@ _LATEX = {
     "*": "{*}",
     "±": r"$\pm$",
     "†": r"$^\dagger$",
+    "‡": r"$^\ddagger$",
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
 }

@@ -27,6 +27,7 @@ def notes_of(by_method: Methods, metrics: Sequence[str], n_splits: int) -> list[
         *_metrics(done, metrics),
         *_data(records),
         *_search(done),
+        *_projections(by_method),
         *_thresholds(by_method),
         *_fits_themselves(done),
         *_convergence(done),
@@ -136,6 +137,17 @@ def _search(done: Methods) -> Iterator[str]:
             count = sum(search[key] for search in found)
             if count:
                 yield f"{method}: {count} of {total} search trials {what}"
+
+
+def _projections(by_method: Methods) -> Iterator[str]:
+    """Say what rows went through before a solver, and which fits saw the test rows."""
+    for method, found in by_method.items():
+        for kind in dict.fromkeys((record.get("projection") or {}).get("kind") for record in found):
+            if kind:
+                yield f"{method}: rows are projected by {kind} before the solver, fitted on the training part"
+    seeing = [method for method, found in by_method.items() if any(record.get("transductive") for record in found)]
+    if seeing:
+        yield f"‡ the fit sees the features of the test rows, not their labels: {', '.join(seeing)}"
 
 
 def _thresholds(by_method: Methods) -> Iterator[str]:

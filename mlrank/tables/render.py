@@ -87,7 +87,7 @@ def _body(table: Table, decimals: int) -> list[list[Shown]]:
 
 
 def _shown_row(row: Row, decimals: int) -> list[Shown]:
-    marks = ("†" if row.n_not_converged else "") + ("*" if row.oracle else "")
+    marks = "†" * bool(row.n_not_converged) + "*" * row.oracle + "‡" * row.transductive
     seconds = NONE if row.fit_seconds is None else _seconds(row.fit_seconds)
     optimality = NONE if row.optimality is None else _scientific(row.optimality)
     cells = [Shown(_number(cell, row, decimals), cell.best) for cell in row.cells]

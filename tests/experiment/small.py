@@ -133,3 +133,46 @@ class Prepared(Means):
     def prepare(self, train: TrainingSet) -> int:
         Path(os.environ["PREPARED"], uuid.uuid4().hex).touch()
         return self.group
+
+
+@dataclass(frozen=True)
+class Looks(Means):
+    """As Means; the objective is the number of rows seen without labels, the number of iterations that of all rows."""
+
+    USES_UNLABELED: ClassVar[bool] = True
+
+    def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
+        model = super().fit(train, prepared)
+        unlabeled = 0 if train.X_unlabeled is None else train.X_unlabeled.shape[0]
+        return replace(model, info=FitInfo(train.n_samples + unlabeled, float(unlabeled), 0.0, True))
+
+
+@dataclass(frozen=True)
+class Knows(Means):
+    """As Means of the known entries; the objective is their number."""
+
+    USES_KNOWN: ClassVar[bool] = True
+
+    def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
+        model = super().fit(train, prepared)
+        known = train.Y.size if train.known is None else train.known.sum()
+        return replace(model, info=FitInfo(1, float(known), 0.0, True))
+
+
+@dataclass(frozen=True)
+class OwnScores(LinearModel):
+    """A linear model that has other scores for its training rows."""
+
+    own: np.ndarray
+
+    def training_scores(self) -> np.ndarray:
+        return self.own
+
+
+@dataclass(frozen=True)
+class Own(Means):
+    """As Means, but its training rows are scored -1 where the label is present and -3 where it is not."""
+
+    def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
+        model = super().fit(train, prepared)
+        return OwnScores(model.coef, model.intercept, model.info, np.where(train.Y, -1.0, -3.0))

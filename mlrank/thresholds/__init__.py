@@ -1,7 +1,16 @@
 """The threshold strategies by name: they turn real scores into label sets."""
 
 from mlrank.thresholds.base import Cut, Threshold
-from mlrank.thresholds.strategies import LstsqScores, OracleSize, PerLabelF1, SVRMidpoint, SVRMinError, TopK, Zero
+from mlrank.thresholds.strategies import (
+    AdaptiveF,
+    LstsqScores,
+    OracleSize,
+    PerLabelF1,
+    SVRMidpoint,
+    SVRMinError,
+    TopK,
+    Zero,
+)
 
 __all__ = ["THRESHOLDS", "Cut", "Threshold"]
 
@@ -11,6 +20,7 @@ THRESHOLDS: dict[str, type[Threshold]] = {
     "svr_min_error": SVRMinError,
     "lstsq_scores": LstsqScores,
     "per_label_f1": PerLabelF1,
+    "adaptive_f": AdaptiveF,
     "top_k": TopK,
     "oracle_size": OracleSize,
 }

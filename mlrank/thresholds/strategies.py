@@ -12,7 +12,7 @@ from mlrank.thresholds.cuts import FeatureCut, LabelCut, OracleCut, ScoreCut, To
 from mlrank.thresholds.svr import linear_svr
 from mlrank.thresholds.targets import TARGETS, between, without_unknown
 
-__all__ = ["LstsqScores", "OracleSize", "PerLabelF1", "SVRMidpoint", "SVRMinError", "TopK", "Zero"]
+__all__ = ["AdaptiveF", "LstsqScores", "OracleSize", "PerLabelF1", "SVRMidpoint", "SVRMinError", "TopK", "Zero"]
 
 # Scores of a ranking loss sum to about 0 over the labels; singular values below this fraction of the largest are noise.
 RCOND = 1e-10
@@ -156,19 +156,36 @@ class PerLabelF1:
     def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
         """Fit to scores (n_samples, n_labels) and their true labels."""
         check_scores(scores, Y, X)
-        if known is None:
-            known = np.ones_like(Y)
-        scores, Y = without_unknown(scores, known, axis=0), Y & known
-        order = np.argsort(-scores, axis=0)
-        falling = np.take_along_axis(scores, order, axis=0)
-        relevant, counted = (np.take_along_axis(part, order, axis=0) for part in (Y, known))
-        edge = np.full((1, scores.shape[1]), np.inf)
-        candidates = np.vstack([edge, between(falling[1:], falling[:-1]), -edge])
-        # Row m of what follows: the m best rows predicted. Equal scores cannot be parted.
-        hits, predicted = (np.pad(np.cumsum(part, axis=0), ((1, 0), (0, 0))) for part in (relevant, counted))
-        f1 = 2 * hits / np.maximum(predicted + Y.sum(axis=0), 1)
-        f1[1:-1][falling[1:] == falling[:-1]] = -1.0
-        return LabelCut(np.take_along_axis(candidates, f1.argmax(axis=0)[None], axis=0)[0])
+        return LabelCut(_best_for_each_label(scores, Y, known, alpha=0.5))
+
+
+@dataclass(frozen=True)
+class AdaptiveF:
+    """Choose for each label the threshold with the largest weighted F of precision p and recall r on the training rows.
+
+    The adaptive decision boundary of the BKNN paper, eq. 6 and 7: F = 1 / (alpha / p + (1 - alpha) / r), half of what
+    is printed (erratum 4.1), which changes no choice. Candidates and ties are those of PerLabelF1, which this is at
+    alpha = 0.5 but for the scores it is fitted to. Models of neighbours leave a training row out of its own neighbours.
+
+    Parameters
+    ----------
+    alpha : float
+        Weight of the precision, from 0 to 1.
+    """
+
+    alpha: float = 0.5
+    ORACLE: ClassVar[bool] = False
+    FIT_ON: ClassVar[str] = "train"
+
+    def __post_init__(self) -> None:
+        _check_number("alpha", self.alpha, least=0)
+        if self.alpha > 1:
+            raise ValueError(f"alpha must be a number of at most 1, found {self.alpha!r}")
+
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
+        """Fit to scores (n_samples, n_labels) and their true labels."""
+        check_scores(scores, Y, X)
+        return LabelCut(_best_for_each_label(scores, Y, known, self.alpha))
 
 
 @dataclass(frozen=True)
@@ -216,6 +233,25 @@ class OracleSize:
         """Return the cut; nothing is fitted."""
         check_scores(scores, Y, X)
         return OracleCut()
+
+
+def _best_for_each_label(scores: FloatArray, Y: BoolArray, known: BoolArray | None, alpha: float) -> FloatArray:
+    """Return of each label the largest of the thresholds with the largest weighted F."""
+    if known is None:
+        known = np.ones_like(Y)
+    scores, Y = without_unknown(scores, known, axis=0), Y & known
+    order = np.argsort(-scores, axis=0)
+    falling = np.take_along_axis(scores, order, axis=0)
+    relevant, counted = (np.take_along_axis(part, order, axis=0) for part in (Y, known))
+    edge = np.full((1, scores.shape[1]), np.inf)
+    candidates = np.vstack([edge, between(falling[1:], falling[:-1]), -edge])
+    # Row m of what follows: the m best rows predicted. Equal scores cannot be parted.
+    hits, predicted = (np.pad(np.cumsum(part, axis=0), ((1, 0), (0, 0))) for part in (relevant, counted))
+    # 1 / (alpha / p + (1 - alpha) / r) with p = hits / predicted and r = hits / positives; where there are hits this
+    # divides by 1 or more, and where there are none it is 0.
+    f = hits / np.maximum(alpha * predicted + (1 - alpha) * Y.sum(axis=0), 1.0)
+    f[1:-1][falling[1:] == falling[:-1]] = -1.0
+    return np.asarray(np.take_along_axis(candidates, f.argmax(axis=0)[None], axis=0)[0])
 
 
 def _check_number(name: str, value: Any, above: float = -np.inf, least: float = -np.inf) -> None:

@@ -56,15 +56,16 @@ def test_rows_whose_known_labels_are_all_of_one_class_are_left_out(name):
         assert np.array_equal(cut.arrays()[key], value)
 
 
-def test_per_label_f1_of_each_label_is_that_of_its_known_rows():
+@pytest.mark.parametrize(("name", "given"), [("per_label_f1", {}), ("adaptive_f", {"alpha": 0.3})])
+def test_the_threshold_of_each_label_is_that_of_its_known_rows(name, given):
     rng = np.random.default_rng(5)
     scores, Y = rng.integers(-4, 5, (60, 5)).astype(float), rng.random((60, 5)) < 0.4
     known = rng.random(Y.shape) < 0.5
     known[:, 4] = False
-    cut = THRESHOLDS["per_label_f1"]().fit(scores, Y, np.zeros((60, 1)), known)
+    cut = THRESHOLDS[name](**given).fit(scores, Y, np.zeros((60, 1)), known)
     for label in range(4):
         rows = known[:, label]
-        alone = THRESHOLDS["per_label_f1"]().fit(
+        alone = THRESHOLDS[name](**given).fit(
             scores[rows, label, None], Y[rows, label, None], np.zeros((rows.sum(), 1))
         )
         assert cut.thresholds[label] == alone.thresholds[0]
@@ -188,6 +189,44 @@ class TestPerLabelF1:
         assert cut(np.array([[1e9, -1e9]]), np.zeros((1, 1))).tolist() == [[False, True]]
 
 
+def weighted_f(Y, predicted, alpha):
+    hits = sum(1 for y, p in zip(Y, predicted, strict=True) if y and p)
+    if not hits:
+        return 0.0
+    precision, recall = hits / sum(predicted), hits / sum(Y)
+    return 1 / (alpha / precision + (1 - alpha) / recall)
+
+
+class TestAdaptiveF:
+    @settings(max_examples=80, deadline=None)
+    @given(st.data(), st.integers(1, 9), st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]))
+    def test_brute_force(self, data, n, alpha):
+        scores = data.draw(arrays(np.float64, (n, 2), elements=st.sampled_from([-1.0, 0.0, 0.5, 2.0, 3.0])))
+        Y = data.draw(arrays(bool, (n, 2)))
+        cut = THRESHOLDS["adaptive_f"](alpha=alpha).fit(scores, Y, np.zeros((n, 1)))
+        for label in range(2):
+            f, y = scores[:, label], Y[:, label]
+            middles = [(a + b) / 2 for a, b in pairwise(sorted(set(f.tolist())))]
+            reached = {h: weighted_f(y, f > h, alpha) for h in [-math.inf, *middles, math.inf]}
+            best = max(reached.values())
+            # of equally good ones, up to rounding, the largest
+            assert cut.thresholds[label] == max(h for h, value in reached.items() if value > best - 1e-12)
+
+    def test_precision_and_recall_are_its_ends(self):
+        # scores from the best down: relevant, not, relevant
+        scores, Y = np.array([[3.0], [2.0], [1.0]]), np.array([[True], [False], [True]])
+        found = [THRESHOLDS["adaptive_f"](alpha=a).fit(scores, Y, scores).thresholds[0] for a in (1.0, 0.5, 0.0)]
+        assert found == [2.5, -math.inf, -math.inf]
+
+    @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+    def test_certified_on_training_scores(self, path):
+        data = np.load(path)
+        Y = data["in_Y"] == 1
+        cut = THRESHOLDS["adaptive_f"]().fit(data["bknn_loo_f"], Y, np.zeros((len(Y), 1)))
+        np.testing.assert_allclose(cut.thresholds, data["bknn_loo_h"], atol=1e-9)
+        np.testing.assert_array_equal(cut(data["bknn_fte"], None), data["bknn_pred_te"] == 1)
+
+
 def test_ties_go_to_lower_label_indices_among_many_labels():
     scores = np.random.default_rng(6).integers(0, 3, (30, 200)).astype(np.float64)
     cut = THRESHOLDS["top_k"](k=90).fit(scores, np.ones(scores.shape, bool), np.zeros((30, 1)))
@@ -290,6 +329,8 @@ class TestEveryStrategy:
         ("svr_midpoint", {"tol": 0}, "tol must be a number above 0, found 0"),
         ("svr_midpoint", {"target": "midpiont"}, "unknown target 'midpiont'. Did you mean 'midpoint'?"),
         ("lstsq_scores", {"target": "ranks"}, "unknown target 'ranks'"),
+        ("adaptive_f", {"alpha": 1.5}, "alpha must be a number of at most 1, found 1.5"),
+        ("adaptive_f", {"alpha": -0.5}, "alpha must be a number of at least 0, found -0.5"),
         ("top_k", {"k": 0}, "k must be a whole number of at least 1, found 0"),
         ("top_k", {"k": 1.5}, "k must be a whole number of at least 1, found 1.5"),
         ("top_k", {"k": True}, "k must be a whole number of at least 1, found True"),

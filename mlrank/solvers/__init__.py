@@ -11,6 +11,7 @@ from mlrank.solvers.hypergraph_spectral import HypergraphSpectral
 from mlrank.solvers.plst import PLST
 from mlrank.solvers.rank_hlapsvm import RankHLapSVM
 from mlrank.solvers.rank_svm import RankSVM
+from mlrank.solvers.svm_perf import SVMPerfROC
 
 __all__ = ["PROJECTIONS", "SOLVERS", "FitInfo", "LinearModel", "Model", "Solver", "TrainingSet"]
 
@@ -22,6 +23,7 @@ SOLVERS: dict[str, type[Any]] = {
     "plst": PLST,
     "cplst": CPLST,
     "faie": FaIE,
+    "svm_perf": SVMPerfROC,
 }
 
 # What rows may be sent through before a solver: frozen settings, ``fit(train) -> Projection``.

@@ -8,9 +8,12 @@ from mlrank.solvers.blda import BLDA
 from mlrank.solvers.cplst import CPLST
 from mlrank.solvers.faie import FaIE
 from mlrank.solvers.hypergraph_spectral import HypergraphSpectral
+from mlrank.solvers.mcgf import MCGF
 from mlrank.solvers.plst import PLST
 from mlrank.solvers.rank_hlapsvm import RankHLapSVM
 from mlrank.solvers.rank_svm import RankSVM
+from mlrank.solvers.shared_subspace import SharedSubspace
+from mlrank.solvers.smse import SMSE
 from mlrank.solvers.svm_perf import SVMPerfROC
 
 __all__ = ["PROJECTIONS", "SOLVERS", "FitInfo", "LinearModel", "Model", "Solver", "TrainingSet"]
@@ -24,6 +27,9 @@ SOLVERS: dict[str, type[Any]] = {
     "cplst": CPLST,
     "faie": FaIE,
     "svm_perf": SVMPerfROC,
+    "smse": SMSE,
+    "mcgf": MCGF,
+    "shared_subspace": SharedSubspace,
 }
 
 # What rows may be sent through before a solver: frozen settings, ``fit(train) -> Projection``.

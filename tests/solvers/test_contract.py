@@ -18,7 +18,10 @@ WEIGHT = {
     "plst": "n_components",
     "cplst": "n_components",
     "faie": "n_components",
+    "shared_subspace": "alpha",
 }
+# Where that weight may be 0.
+ZERO_ALLOWED = {"shared_subspace"}
 TIGHT = {"hypergraph_spectral": {"svm_tol": 1e-9}}
 HARD = {"hypergraph_spectral": {"backend": "iterative", "lam": 1e-3}}
 # Closed forms have no tolerance and never give up.
@@ -167,5 +170,8 @@ def test_settings_out_of_range_are_refused(key, setting, value):
     if key in CLOSED and setting != "C":
         pytest.skip("a closed form has no tolerance and no iterations")
     setting = WEIGHT.get(key, "C") if setting == "C" else setting
-    with pytest.raises(ValueError, match=f"{setting} must be a number above 0"):
+    if key in ZERO_ALLOWED and value == 0 and value is not False:
+        assert getattr(SOLVERS[key](**{setting: value}), setting) == 0
+        return
+    with pytest.raises(ValueError, match=f"{setting} must be a number( above 0|, 0 or above)"):
         SOLVERS[key](**{setting: value})

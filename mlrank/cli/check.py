@@ -38,6 +38,12 @@ def check(
     """Look for what would spoil an experiment: leaks, duplicates, empty rows and labels, constant features, shift.
 
     Exit code 1 if there is an error (a file that cannot be read right is one), 0 if there are warnings at most.
+
+    Examples:
+
+    * `mlrank datasets check scene`
+    * `mlrank datasets check train.svm --test test.svm --html report.html`
+    * `mlrank datasets check mine.csv --label-columns -6 --json`
     """
     from mlrank.datasets.doctor import examine, unreadable
     from mlrank.datasets.loading import find_source, load_found

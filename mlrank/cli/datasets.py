@@ -19,13 +19,20 @@ app.command("check")(check)
 app.command("convert")(convert)
 app.command("fetch")(fetch)
 
-# How many of the most and the least frequent labels `info` shows.
+# How many of the most and the least frequent labels `info` shows, and how many files of a kind.
 SHOWN_LABELS = 5
+SHOWN_FILES = 4
 
 
 @app.command(name="list")
 def list_datasets(as_json: Json = False) -> None:
-    """List the catalogue: sizes as loaded, and where each data set would be read from."""
+    """List the catalogue: sizes as loaded, and where each data set would be read from.
+
+    Examples:
+
+    * `mlrank datasets list`
+    * `MLRANK_DATA=~/data mlrank datasets list --json`
+    """
     from mlrank.datasets import read_catalogue
 
     rows = [_summary(entry) for entry in read_catalogue().values()]
@@ -52,7 +59,13 @@ def info(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name from 'mlrank datasets list'.")],
     as_json: Json = False,
 ) -> None:
-    """Describe one data set: its files, addresses and citation and, if it is here, what is in it."""
+    """Describe one data set: its files, addresses and citation and, if it is here, what is in it.
+
+    Examples:
+
+    * `mlrank datasets info scene`
+    * `mlrank datasets info voc2007 --json` lists all of many files
+    """
     from mlrank.datasets import load_dataset
     from mlrank.datasets.catalogue import find_entry, locate, missing_message
     from mlrank.datasets.doctor import facts
@@ -117,16 +130,22 @@ def _lines(key: str, value: Any) -> list[str]:
     if key == "loaded":
         return [line for inner, part in value.items() for line in _loaded_lines(inner, part)]
     if key in ("files", "embedded"):
-        return [line for role, file in value.items() for line in _file_lines(f"{role}: ", file)]
+        return _files_lines([(f"{role}: ", file) for role, file in value.items()])
     if key == "archive":
         return _file_lines("", value)
     if key == "also":
         return [line for form in value for line in _lines("files", form["files"])]
     if key in ("made_from", "further"):
-        return [line for file in value for line in _file_lines("", file)]
+        return _files_lines([("", file) for file in value])
     if isinstance(value, dict):
         return [", ".join(f"{inner}={part}" for inner, part in value.items())]
     return [", ".join(value) if isinstance(value, list) else str(value)]
+
+
+def _files_lines(files: list[tuple[str, dict[str, Any]]]) -> list[str]:
+    lines = [line for role, file in files[:SHOWN_FILES] for line in _file_lines(role, file)]
+    left_out = len(files) - SHOWN_FILES
+    return [*lines, f"... {left_out} more files (--json lists all)"] if left_out > 0 else lines
 
 
 def _file_lines(role: str, file: dict[str, Any]) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 from mlrank.arrays import BoolArray
 from mlrank.config import DatasetConfig, ExperimentConfig
 from mlrank.datasets import Dataset, dataset_hash, hide_labels, load_dataset, subset
+from mlrank.errors import UserError
 from mlrank.splits import Split, make_splits
 
 __all__ = ["Data", "plan"]
@@ -47,7 +48,10 @@ def _prepare_data(config: ExperimentConfig, entry: DatasetConfig) -> Data:
     dataset = _load(entry)
     dataset, changes = subset(dataset, **config.subset.model_dump(), seed=config.seed)
     how = config.split.model_dump(exclude={"missing_labels"})
-    splits = make_splits(dataset.Y, dataset.official, config.seed, **how)
+    try:
+        splits = make_splits(dataset.Y, dataset.official, config.seed, **how)
+    except UserError as error:
+        raise UserError(f"'{dataset.name}': {error.message}") from error
     known, said = _known(config, dataset, splits)
     changes = [*changes, *_split_notes(config, splits), *_label_notes(dataset, splits), *said]
     return Data(dataset, dataset_hash(dataset), tuple(splits), tuple(changes), known)

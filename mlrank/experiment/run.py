@@ -14,6 +14,7 @@ from mlrank.results import Claims, RunFolder
 from mlrank.search import Pilot, Pool, Table, available_memory, local_pool, workers_that_fit
 from mlrank.solvers import SOLVERS
 from mlrank.tables import write_tables
+from mlrank.thresholds import THRESHOLDS
 
 __all__ = ["plan_cells", "run"]
 
@@ -113,6 +114,7 @@ def plan_cells(config: ExperimentConfig) -> list[Planned]:
     planned = [(item, list(cells(config, item))) for item in plan(config)]
     for item, _ in planned:
         _check_unknown(config, item)
+        _check_thresholds(config, item)
     most = config.search.max_fits
     for _, mine in planned:
         for cell in mine:
@@ -136,6 +138,17 @@ def _check_unknown(config: ExperimentConfig, data: Data) -> None:
             f"'{data.dataset.name}' has unknown label entries, which {named} cannot leave out; "
             f"set 'unknown_labels: absent' to have them taken as absent there, or use one of: {heeding}"
         )
+
+
+def _check_thresholds(config: ExperimentConfig, data: Data) -> None:
+    """Refuse thresholds that do not fit the number of labels."""
+    for method in config.methods.values():
+        kind: Any = THRESHOLDS[method.threshold]
+        for point in method.grid() if hasattr(kind, "check") else ():
+            try:
+                kind(**point.threshold_settings).check(data.dataset.n_labels)
+            except ValueError as error:
+                raise UserError(f"'{data.dataset.name}', method '{method.name}': {error}") from error
 
 
 def _totals(planned: Sequence[Planned], todo: Sequence[Planned], desk: Desk) -> dict[str, Any]:

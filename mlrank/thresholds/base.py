@@ -32,6 +32,8 @@ class Threshold(Protocol):
     ORACLE: the strategy looks at the labels of the rows it decides on, so tables star it.
     FIT_ON: the scores it is fitted to unless the config says otherwise: "train" (the model's scores of its own training
     rows, as the papers do) or "heldout" (cross-fitted scores).
+    A strategy may have ``check(n_labels)``, which raises ValueError if it does not fit that many labels: it is asked
+    before the first fit of an experiment.
     """
 
     ORACLE: ClassVar[bool] = False

@@ -205,6 +205,11 @@ class TopK:
         if isinstance(self.k, bool) or not isinstance(self.k, (int, np.integer)) or self.k < 1:
             raise ValueError(f"k must be a whole number of at least 1, found {self.k!r}")
 
+    def check(self, n_labels: int) -> None:
+        """Raise ValueError if there are fewer than `k` labels."""
+        if self.k > n_labels:
+            raise ValueError(f"top_k with k={self.k} needs that many labels, found {n_labels}")
+
     def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
         """Return the cut; nothing is fitted.
 
@@ -214,8 +219,7 @@ class TopK:
             If there are fewer than `k` labels.
         """
         check_scores(scores, Y, X)
-        if self.k > scores.shape[1]:
-            raise ValueError(f"top_k with k={self.k} needs that many labels, found {scores.shape[1]}")
+        self.check(scores.shape[1])
         return TopCut(int(self.k))
 
 

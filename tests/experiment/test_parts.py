@@ -207,3 +207,15 @@ class TestProjections:
     def test_mistakes_are_found_before_the_first_fit(self, projected, project, message):
         with pytest.raises(UserError, match=message.replace("?", r"\?")):
             projected(project)
+
+
+def test_a_threshold_for_more_labels_than_there_are_is_refused_before_the_first_fit(tmp_path):
+    config = config_of(tmp_path, toy("Means", ", threshold: {kind: top_k, k: [2, 5]}"))
+    with pytest.raises(UserError, match="method 'M': top_k with k=5 needs that many labels, found 4"):
+        run(config, tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_split_that_does_not_fit_names_the_data_set(tmp_path):
+    with pytest.raises(UserError, match=r"^'part-train': .*"):
+        run(config_of(tmp_path, toy("Means"), "{kind: holdout, train: 500, test: 30}"), tmp_path / "r")

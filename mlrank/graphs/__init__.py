@@ -3,13 +3,14 @@
 A graph is its adjacency matrix, a symmetric csr_array with a zero diagonal; no (n_samples, n_samples) matrix is formed.
 """
 
-from mlrank.graphs.laplacian import LAPLACIANS, component_of, degrees, laplacian, laplacian_product
+from mlrank.graphs.laplacian import LAPLACIANS, component_of, degrees, laplacian, laplacian_product, without_means
 from mlrank.graphs.neighbors import knn
-from mlrank.graphs.weights import GRAPHS, cosine_graph, gaussian_graph, self_tuning_graph
+from mlrank.graphs.weights import GRAPHS, SYMMETRIZE, cosine_graph, gaussian_graph, self_tuning_graph
 
 __all__ = [
     "GRAPHS",
     "LAPLACIANS",
+    "SYMMETRIZE",
     "component_of",
     "cosine_graph",
     "degrees",
@@ -18,4 +19,5 @@ __all__ = [
     "laplacian",
     "laplacian_product",
     "self_tuning_graph",
+    "without_means",
 ]

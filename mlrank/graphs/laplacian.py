@@ -6,7 +6,7 @@ from scipy.sparse.csgraph import connected_components
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_features
 
-__all__ = ["LAPLACIANS", "component_of", "degrees", "laplacian", "laplacian_product"]
+__all__ = ["LAPLACIANS", "component_of", "degrees", "laplacian", "laplacian_product", "without_means"]
 
 LAPLACIANS = ("combinatorial", "normalized")
 
@@ -64,3 +64,14 @@ def component_of(A: csr_array) -> tuple[int, IntArray]:
     """Return the number of connected parts of the graph, and the part each row is in."""
     n_parts, part = connected_components(A, directed=False)
     return int(n_parts), part.astype(np.int64)
+
+
+def without_means(V: FloatArray, part: IntArray) -> FloatArray:
+    """Return `V` (n_samples, k) with the mean over each connected part taken off its rows.
+
+    What is left is orthogonal to the null space of the Laplacian D - A.
+    """
+    members = csr_array((np.ones(len(part)), part, np.arange(len(part) + 1)), shape=(len(part), int(part.max()) + 1))
+    means = (members.T @ V) / np.bincount(part)[:, None]
+    centred: FloatArray = V - means[part]
+    return centred

@@ -1,6 +1,7 @@
 """The threshold strategies by name: they turn real scores into label sets."""
 
 from mlrank.thresholds.base import Cut, Threshold
+from mlrank.thresholds.boundary import AdaptiveBoundary
 from mlrank.thresholds.strategies import (
     AdaptiveF,
     LstsqScores,
@@ -21,6 +22,7 @@ THRESHOLDS: dict[str, type[Threshold]] = {
     "lstsq_scores": LstsqScores,
     "per_label_f1": PerLabelF1,
     "adaptive_f": AdaptiveF,
+    "adaptive_boundary": AdaptiveBoundary,
     "top_k": TopK,
     "oracle_size": OracleSize,
 }

@@ -1,0 +1,82 @@
+"""The graph on all rows of a transductive fit, and what its solvers say about it."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from mlrank.arrays import FloatArray, IntArray
+from mlrank.graphs import GRAPHS, SYMMETRIZE, cosine_graph, gaussian_graph, self_tuning_graph
+from mlrank.solvers._transductive import TransductiveModel, all_rows, row_digests
+from mlrank.solvers.base import FitInfo, TrainingSet, check_positive
+
+__all__ = ["GRAPH_SETTINGS", "RowGraph", "check_graph", "graph_cost", "row_graph"]
+
+# The settings of a solver that its graph depends on.
+GRAPH_SETTINGS = ("graph", "n_neighbors", "scale_neighbor", "width", "symmetrize")
+# Iterations of conjugate gradients that most graphs need, for the forecast.
+USUAL_ITERATIONS = 50
+
+
+class RowGraph(NamedTuple):
+    """A graph on the training rows and, below them, the unlabeled ones.
+
+    Parameters
+    ----------
+    A : (n_rows, n_rows) csr_array, adjacency
+    digests : (n_rows, 16) uint8 ndarray, by which a row is found again
+    n_train : int
+    notes : tuple of str
+    """
+
+    A: csr_array
+    digests: npt.NDArray[np.uint8]
+    n_train: int
+    notes: tuple[str, ...]
+
+    def model(self, scores: FloatArray, info: FitInfo) -> TransductiveModel:
+        """Return the model with these scores of all rows."""
+        return TransductiveModel(self.digests, self.n_train, scores, info)
+
+    def out_of_reach(self, part: IntArray) -> IntArray:
+        """Return the rows in connected parts of the graph that hold no training row."""
+        return np.flatnonzero(~np.isin(part, part[: self.n_train]))
+
+
+def check_graph(solver: Any) -> None:
+    """Raise ValueError unless the settings make a graph."""
+    for name in ("n_neighbors", "scale_neighbor"):
+        if not isinstance(value := getattr(solver, name), int) or isinstance(value, bool) or value < 1:
+            raise ValueError(f"{name} must be a whole number of at least 1, found {value!r}")
+    for name, known in (("graph", tuple(GRAPHS)), ("symmetrize", SYMMETRIZE)):
+        if getattr(solver, name) not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, found {getattr(solver, name)!r}")
+    if solver.width is not None:
+        check_positive(solver, "width")
+        if solver.graph == "self_tuning":
+            raise ValueError("width goes with graph 'gaussian' or 'cosine': graph 'self_tuning' finds its own")
+
+
+def row_graph(train: TrainingSet, solver: Any) -> RowGraph:
+    """Build the graph that the settings ask for on all rows of `train`, with labels or without."""
+    rows = all_rows(train)
+    others = rows.shape[0] - 1
+    if solver.graph == "self_tuning":
+        A = self_tuning_graph(rows, solver.n_neighbors, solver.scale_neighbor, solver.symmetrize)
+    elif solver.graph == "gaussian":
+        A = gaussian_graph(rows, solver.n_neighbors, solver.width, solver.symmetrize)
+    else:
+        width = 1.0 if solver.width is None else solver.width
+        A = cosine_graph(rows, solver.n_neighbors, width, solver.symmetrize)
+    notes: tuple[str, ...] = ()
+    if solver.n_neighbors > others:
+        notes = (f"{solver.n_neighbors} neighbours asked for, {others} other rows there: each row is joined to all",)
+    return RowGraph(A, row_digests(rows), train.n_samples, notes)
+
+
+def graph_cost(solver: Any, n: int, n_features: int, n_labels: int) -> tuple[float, float]:
+    """Return how operations and bytes of a fit grow: distances, then products of the graph with all labels."""
+    edges = 2.0 * solver.n_neighbors * n
+    operations = float(n) ** 2 * (n_features + 10) + USUAL_ITERATIONS * n_labels * (edges + 10.0 * n)
+    return operations, 16.0 * n * n_features + 24.0 * edges + 56.0 * n * n_labels

@@ -6,7 +6,19 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Backend", "Jobs", "Json", "LogLevel", "Quiet", "Results", "Scheduler", "check_backend", "worker_count"]
+__all__ = [
+    "Backend",
+    "DryRun",
+    "Jobs",
+    "Json",
+    "LogLevel",
+    "Quiet",
+    "Results",
+    "RetryFailed",
+    "Scheduler",
+    "check_backend",
+    "worker_count",
+]
 
 Results = Annotated[Path, typer.Option("--results", metavar="DIR", help="Folder that holds the results folders.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Worker processes; 0 = one for each core.")]
@@ -16,6 +28,8 @@ Json = Annotated[bool, typer.Option("--json", help="Print the records as JSON in
 LogLevel = Annotated[
     str, typer.Option("--log-level", metavar="LEVEL", help="What log.jsonl gets: debug (every fit), info, error.")
 ]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Make failed fits again.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell which fits there are and what they take.")]
 Backend = Annotated[
     str | None, typer.Option("--backend", metavar="NAME", help="loky: processes on this machine; dask: a cluster.")
 ]

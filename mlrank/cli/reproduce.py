@@ -1,16 +1,41 @@
 """``mlrank reproduce``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from mlrank.cli.options import Backend, Jobs, Json, Quiet, Results, Scheduler, check_backend, worker_count
+from mlrank.cli.options import (
+    Backend,
+    DryRun,
+    Jobs,
+    Json,
+    LogLevel,
+    Quiet,
+    Results,
+    RetryFailed,
+    Scheduler,
+    check_backend,
+    worker_count,
+)
 
 if TYPE_CHECKING:
     from mlrank.reproduce import Recipe
 
 __all__ = ["reproduce"]
+
+
+class Asked(NamedTuple):
+    """How the experiment of a recipe is to be run."""
+
+    results: Path
+    jobs: int
+    scheduler: str | None
+    quiet: bool
+    as_json: bool
+    dry_run: bool
+    retry_failed: bool
+    log_level: str
 
 
 def reproduce(
@@ -23,6 +48,9 @@ def reproduce(
     test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Test part beside --data.")] = None,
     labels: Annotated[Path | None, typer.Option("--labels", metavar="FILE", help="Label file beside --data.")] = None,
     fetch: Annotated[bool, typer.Option("--fetch", help="Fetch the best data that can be had first.")] = False,
+    retry_failed: RetryFailed = False,
+    dry_run: DryRun = False,
+    log_level: LogLevel = "info",
     results: Results = Path("results"),
     jobs: Jobs = 0,
     backend: Backend = None,
@@ -40,7 +68,7 @@ def reproduce(
     * `mlrank reproduce --list`
     * `mlrank reproduce imageclef`
     * `mlrank reproduce imageclef --fetch`
-    * `mlrank reproduce mediamill --grid paper`
+    * `mlrank reproduce mediamill --grid paper --dry-run`
     * `mlrank reproduce imageclef --table 3`
     * `mlrank reproduce yeast --figures`
     * `mlrank reproduce imageclef --data mine.arff --labels mine.xml`
@@ -61,10 +89,11 @@ def reproduce(
     if fetch and data:
         raise UserError("--fetch gets published data, --data names your own: give one of them")
     check_backend(backend, scheduler)
-    recipe, workers = load_recipe(name), worker_count(jobs)
+    recipe = load_recipe(name)
+    asked = Asked(results, worker_count(jobs), scheduler, quiet, as_json, dry_run, retry_failed, log_level)
     if fetch:
         _fetch(recipe, quiet)
-    raise typer.Exit(_run(recipe, grid, table, figures, files, results, workers, scheduler, quiet, as_json))
+    raise typer.Exit(_run(recipe, grid, table, figures, files, asked))
 
 
 def _files(data: Path, test: Path | None, labels: Path | None) -> dict[str, str]:
@@ -112,15 +141,12 @@ def _run(
     table: str | None,
     figures: bool,
     files: dict[str, str] | None,
-    results: Path,
-    jobs: int,
-    scheduler: str | None,
-    quiet: bool,
-    as_json: bool,
+    asked: Asked,
 ) -> int:
     from rich.console import Console
 
     from mlrank.cli.figures import draw_figures
+    from mlrank.cli.forecast import show_forecast
     from mlrank.cli.progress import run_with_progress
     from mlrank.cli.show import show_run
     from mlrank.config import parse_config
@@ -142,7 +168,7 @@ def _run(
     from mlrank.yamlfile import dump_yaml
 
     option = choose_data(recipe, is_available, files is not None)
-    console = Console(stderr=as_json)
+    console = Console(stderr=asked.as_json)
     times = times_of(recipe, table) if table and table not in recipe.table.split() else None
     shown = recipe.model_copy(update={"table": times.table}) if times else recipe
     for line in banner(shown, option, better_options(recipe, option)):
@@ -153,18 +179,30 @@ def _run(
         else experiment_mapping(recipe, option, grid or recipe.default_grid, files)
     )
     config = parse_config(dump_yaml(mapping), f"recipe {recipe.name}")
-    if times and scheduler:
+    if times and asked.scheduler:
         raise UserError("a table of times is measured on one machine: leave out --scheduler")
     # Two fits at a time would disturb each other's clock.
-    folder = run_with_progress(config, results, 1 if times else jobs, quiet, scheduler=scheduler)
-    code = show_run(folder, config.metrics, as_json)
+    jobs = 1 if times else asked.jobs
+    if asked.dry_run:
+        show_forecast(config, asked.results, jobs, asked.as_json)
+        return 0
+    folder = run_with_progress(
+        config,
+        asked.results,
+        jobs,
+        asked.quiet,
+        scheduler=asked.scheduler,
+        retry_failed=asked.retry_failed,
+        log_level=asked.log_level,
+    )
+    code = show_run(folder, config.metrics, asked.as_json)
     runs = folder.runs()
     comparison = compare_times(recipe, times, option, runs) if times else compare(recipe, option, runs)
     for fmt in FORMATS:
         suffix = {"latex": "tex"}.get(fmt, fmt)
         folder.write_text(f"tables/comparison.{suffix}", render_comparison(comparison, fmt))
-    if not as_json:
+    if not asked.as_json:
         console.print(comparison_to_rich(comparison))
     if figures:
-        draw_figures(recipe, option, files, folder, results, jobs, quiet, console)
+        draw_figures(recipe, option, files, folder, asked.results, asked.jobs, asked.quiet, console)
     return code

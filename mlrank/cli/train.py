@@ -5,17 +5,27 @@ from typing import Annotated
 
 import typer
 
-from mlrank.cli.options import Backend, Jobs, Json, LogLevel, Quiet, Results, Scheduler, check_backend, worker_count
+from mlrank.cli.options import (
+    Backend,
+    DryRun,
+    Jobs,
+    Json,
+    LogLevel,
+    Quiet,
+    Results,
+    RetryFailed,
+    Scheduler,
+    check_backend,
+    worker_count,
+)
 
 __all__ = ["train"]
 
 
 def train(
     config: Annotated[Path, typer.Argument(metavar="CONFIG", help="YAML file of the experiment.")],
-    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Make failed fits again.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell which fits there are and what they take.")
-    ] = False,
+    retry_failed: RetryFailed = False,
+    dry_run: DryRun = False,
     log_level: LogLevel = "info",
     results: Results = Path("results"),
     jobs: Jobs = 0,

@@ -14,7 +14,7 @@ from scipy.linalg import eigh, solve
 from mlrank.arrays import FloatArray
 from mlrank.linalg import BlockLanczos, CenteredRows, GramOperator, SymmetricOperator, block_cg, range_basis
 
-__all__ = ["BACKENDS", "Solved", "System"]
+__all__ = ["BACKENDS", "MEDIUM", "Solved", "System"]
 
 BACKENDS = ("auto", "direct", "iterative")
 # Up to this size the smaller Gram matrix is decomposed once, which then serves every lam in no time.

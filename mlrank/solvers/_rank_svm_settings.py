@@ -16,10 +16,12 @@ from mlrank.solvers._rank_svm_rows import FlatRows, better_dense
 from mlrank.solvers._rank_svm_sparse import SparseRows
 from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_positive
 
-__all__ = ["BIAS", "Prepared", "check_settings", "fitted", "kernel_matrix", "prepare_plain"]
+__all__ = ["BIAS", "Prepared", "check_settings", "cost", "fitted", "kernel_matrix", "prepare_plain"]
 
 # Value of the constant feature for each setting of `bias`; a free bias has none.
 BIAS = {"augmented": 1.0, "free": 0.0, "none": 0.0}
+# Passes that a fit of moderate C takes, for estimates.
+PASSES = 30
 CHOICES: dict[str, tuple[str, ...]] = {
     "kernel": (*KERNELS, "precomputed"),
     "bias": tuple(BIAS),
@@ -67,6 +69,20 @@ def kernel_matrix(train: TrainingSet, solver: Any) -> FloatArray:
     if K.shape[0] != K.shape[1] or not np.allclose(K, K.T, rtol=1e-9, atol=1e-12 * np.abs(K).max()):
         raise ValueError(f"a precomputed kernel must be a symmetric matrix of the training rows, found {K.shape}")
     return K
+
+
+def cost(solver: Any, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+    """Return how operations and bytes of a fit grow with the shape of the training set.
+
+    A pass over dense rows takes n_samples n_features n_labels operations, and a pair of labels 12 bytes, of which rows
+    are taken to have four relevant ones.
+    """
+    pairs = 12.0 * n_samples * 4 * n_labels
+    if solver.kernel != "linear":
+        return PASSES * float(n_samples) ** 2 * n_labels + float(n_samples) ** 3, 16.0 * n_samples**2 + pairs
+    smaller = min(n_samples, n_features)
+    operations = PASSES * float(n_samples) * n_features * n_labels + float(n_samples) * n_features * smaller
+    return operations, 8.0 * n_samples * n_features + 16.0 * smaller**2 + pairs
 
 
 def prepare_plain(train: TrainingSet, solver: Any) -> Prepared:

@@ -43,13 +43,15 @@ from mlrank.solvers._hypergraph_directions import (
 )
 from mlrank.solvers._hypergraph_heads import HEADS, LinearHead, NeighborModel, ridge_head, svm_head
 from mlrank.solvers._hypergraph_projection import KernelProjection, Projection
-from mlrank.solvers._hypergraph_systems import BACKENDS, System
+from mlrank.solvers._hypergraph_systems import BACKENDS, MEDIUM, System
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_not_negative, check_positive
 from mlrank.solvers.binary_svm import LOSSES
 
 __all__ = ["HypergraphSpectral", "KernelProjection", "Projection"]
 
+# Products with all targets that an iterative solution takes, for estimates.
+ITERATIONS = 30
 CHOICES = {
     "expansion": tuple(EXPANSIONS),
     "method": ("exact", "lstsq"),
@@ -167,6 +169,16 @@ class HypergraphSpectral:
         if self.bias == "augment":
             return System(CenteredRows(_with_ones(train.X), np.zeros(train.n_features + 1)), None, self.backend)
         return System(CenteredRows(train.X), None, self.backend)
+
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        """Return how operations and bytes of a fit grow with the shape of the training set."""
+        if self.kernel != "linear":
+            return float(n_samples) ** 2 * (n_features + n_samples), 24.0 * n_samples**2
+        smaller = min(n_samples, n_features)
+        # A direct solution up to this size, products with all targets beyond.
+        width = smaller if smaller <= MEDIUM else ITERATIONS * n_labels
+        gram = 16.0 * smaller**2 if smaller <= MEDIUM else 0.0
+        return float(n_samples) * n_features * width, gram + 32.0 * (n_samples + n_features) * n_labels
 
     def fit(self, train: TrainingSet, prepared: System | None = None) -> LinearModel | KernelModel | NeighborModel:
         """Project the rows of `train` and fit the head to them."""

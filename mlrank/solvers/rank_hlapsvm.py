@@ -28,7 +28,15 @@ from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._rank_svm_gram import check_size, gram_rows, kernel_distance
 from mlrank.solvers._rank_svm_pairs import Pairs
 from mlrank.solvers._rank_svm_rows import FlatRows
-from mlrank.solvers._rank_svm_settings import BIAS, Prepared, check_settings, fitted, kernel_matrix, prepare_plain
+from mlrank.solvers._rank_svm_settings import (
+    BIAS,
+    Prepared,
+    check_settings,
+    cost,
+    fitted,
+    kernel_matrix,
+    prepare_plain,
+)
 from mlrank.solvers.base import LinearModel, TrainingSet, check_not_negative
 from mlrank.solvers.rank_svm import solve
 
@@ -128,6 +136,10 @@ class RankHLapSVM:
             f"class {distance[edges].min():.3g}): the penalty is as good as absent"
         )
         return weights, (note,)
+
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        """Return how operations and bytes of a fit grow with the shape of the training set."""
+        return cost(self, n_samples, n_features, n_labels)
 
     def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> LinearModel | KernelModel:
         """Solve eq. 10 on `train`.

@@ -32,7 +32,7 @@ from typing import Any, ClassVar
 
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._rank_svm_descent import Solution, descend
-from mlrank.solvers._rank_svm_settings import Prepared, check_settings, fitted, prepare_plain
+from mlrank.solvers._rank_svm_settings import Prepared, check_settings, cost, fitted, prepare_plain
 from mlrank.solvers._rank_svm_wolfe import frank_wolfe
 from mlrank.solvers.base import LinearModel, TrainingSet
 
@@ -104,6 +104,10 @@ class RankSVM:
     def prepare(self, train: TrainingSet) -> Prepared:
         """List the label pairs and rotate the rows, the same for every C."""
         return prepare_plain(train, self)
+
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        """Return how operations and bytes of a fit grow with the shape of the training set."""
+        return cost(self, n_samples, n_features, n_labels)
 
     def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> LinearModel | KernelModel:
         """Solve eq. 9 on `train`.

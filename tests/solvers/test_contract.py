@@ -183,3 +183,14 @@ def test_settings_out_of_range_are_refused(key, setting, value):
         return
     with pytest.raises(ValueError, match=f"{setting} must be a number( above 0|, 0 or above)"):
         SOLVERS[key](**{setting: value})
+
+
+def test_estimates_of_cost_grow_with_the_rows(key):
+    solver = SOLVERS[key]()
+    if not hasattr(solver, "cost"):
+        pytest.skip("it gives no estimate")
+    costs = np.array([solver.cost(n, 50, 10) for n in (50, 500, 5000)])
+    assert costs.shape == (3, 2)
+    assert (costs > 0).all()
+    assert (costs[1:] > costs[:-1])[:, 0].all()
+    assert (costs[1:] >= costs[:-1])[:, 1].all()

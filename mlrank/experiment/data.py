@@ -9,6 +9,7 @@ from mlrank.arrays import BoolArray
 from mlrank.config import DatasetConfig, ExperimentConfig
 from mlrank.datasets import Dataset, dataset_hash, hide_labels, load_dataset, subset
 from mlrank.errors import UserError
+from mlrank.search import Table
 from mlrank.splits import Split, make_splits
 
 __all__ = ["Data", "plan"]
@@ -27,6 +28,11 @@ class Data:
     splits: tuple[Split, ...]
     changes: tuple[str, ...]
     known: BoolArray | None = None
+
+    @property
+    def table(self) -> Table:
+        """The data as workers see them."""
+        return Table(self.dataset.X, self.dataset.Y, self.known)
 
     def mask(self, number: int) -> int:
         """Return the place of the mask of the split with this number."""

@@ -73,8 +73,8 @@ def _of_data(mine: Sequence[Cell], folder: RunFolder, journal: Mapping[str, Any]
     for cell in mine:
         name, dataset = cell.method.name, cell.data.dataset
         if name not in pilots:
-            middle = cell.refit((len(cell.grid) - 1) // 2)
-            pilots[name] = Pilot(cell.chain, middle, dataset.X, dataset.Y, cell.split.train)
+            middle = (len(cell.grid) - 1) // 2
+            pilots[name] = Pilot(cell.refit_task(middle, 0), cell.data.table)
         record = folder.find_run(dataset.name, cell.split.name, name)
         is_fitted = record is not None and record.get("key") == cell.key
         yield _of_cell(cell, pilots[name], journal, is_fitted)

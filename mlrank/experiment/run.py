@@ -11,7 +11,7 @@ from mlrank.experiment.cell import Cell, cells
 from mlrank.experiment.data import Data, plan
 from mlrank.experiment.desk import Desk, Event, Notify
 from mlrank.results import Claims, RunFolder
-from mlrank.search import Pilot, Pool, Table, available_memory, local_pool, workers_that_fit
+from mlrank.search import Pilot, Pool, available_memory, local_pool, workers_that_fit
 from mlrank.solvers import SOLVERS
 from mlrank.tables import write_tables
 from mlrank.thresholds import THRESHOLDS
@@ -74,7 +74,7 @@ def run(
         notify({"kind": "plan", **_totals(planned, todo, desk), **workers_told})
         for data, mine in todo:
             if mine:
-                workers.load(Table(data.dataset.X, data.dataset.Y, data.known))
+                workers.load(data.table)
                 desk.search(mine)
                 desk.refit(mine)
     write_tables(folder, folder.runs(), config.metrics)
@@ -162,7 +162,6 @@ def _largest_fit(planned: Sequence[Planned]) -> float:
     found = [0.0]
     for data, mine in planned:
         for cell in {cell.method.name: cell for cell in mine}.values():
-            rows = cell.split.train
-            pilot = Pilot(cell.chain, cell.refit(0), data.dataset.X, data.dataset.Y, rows)
-            found.append(pilot.memory(rows.size))
+            pilot = Pilot(cell.refit_task(0, 0), data.table)
+            found.append(pilot.memory(cell.split.train.size))
     return max(found)

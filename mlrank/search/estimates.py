@@ -1,8 +1,8 @@
-"""What fits will take: a pilot fit on few rows, scaled up by the solver's own account of its cost."""
+"""What fits will take: pilot fits on few rows, scaled up by the solver's own account of its cost."""
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from mlrank.arrays import BoolArray, Features, IntArray, take_rows
-from mlrank.search.tasks import Chain, Point
-from mlrank.solvers import TrainingSet
+from mlrank.search.fits import project
+from mlrank.search.rows import Rows, Table
+from mlrank.search.tasks import Task
 
 __all__ = ["Estimate", "Pilot", "available_memory", "workers_that_fit"]
 
-PILOT_ROWS = 200
+# Rows of the two pilot fits.
+PILOT_ROWS = (150, 450)
 # A process with the libraries loaded, before any data.
 PROCESS_BYTES = 250e6
 USABLE = 0.8
@@ -24,42 +25,63 @@ USABLE = 0.8
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds and bytes of one fit; `seconds` is None where the pilot fit failed."""
+    """Seconds and bytes of one fit; `seconds` is None where a pilot fit failed."""
 
     seconds: float | None
     bytes: float
 
 
 class Pilot:
-    """Estimates the fits of a solver on a data set from one fit on few of its rows.
+    """Estimates the fits of a solver on a data set from two fits on few of its rows, scaled and projected.
 
     The solver's ``cost(n_samples, n_features, n_labels) -> (operations, bytes)`` says how time and memory grow; of a
-    solver without it both are taken to grow with n_samples * n_features * n_labels and the size of the data.
+    solver without it both are taken to grow with n_samples * n_features * n_labels and the size of the data. Two fits
+    tell what time comes on top of that, whatever the number of rows. A solver that uses unlabeled rows gets its share
+    of them, and all rows count.
 
     Parameters
     ----------
-    chain : Chain
-    point : Point
-        The grid point to be fitted.
-    X, Y : the whole data set
-    rows : of its training part
+    task : Task
+        Of the fit on the whole training part.
+    table : Table
     """
 
-    def __init__(self, chain: Chain, point: Point, X: Features, Y: BoolArray, rows: IntArray) -> None:
-        self.solver: Any = chain.build(point)
-        self.X, self.Y = X, Y
-        self.rows = np.sort(np.random.default_rng(point.seed).permutation(rows)[:PILOT_ROWS])
+    def __init__(self, task: Task, table: Table) -> None:
+        (point,) = task.points
+        self.solver: Any = task.chain.build(point)
+        self.task, self.table = task, table
+        self.others = np.zeros(0, np.int64) if task.unlabeled is None else task.unlabeled
+        X = table.X
         self.row_bytes = X.nnz / X.shape[0] * 12 if hasattr(X, "nnz") else X.shape[1] * 8
 
     @cached_property
-    def seconds(self) -> float | None:
-        """Seconds of the pilot fit, None if it failed."""
-        return _seconds(self.solver, TrainingSet(take_rows(self.X, self.rows), self.Y[self.rows]))
+    def fits(self) -> tuple[tuple[int, float], ...]:
+        """Rows and seconds of the pilot fits; none if one failed, as on few rows it may."""
+        rng = np.random.default_rng(self.task.points[0].seed)
+        train, others = (rng.permutation(rows) for rows in (self.task.train, self.others))
+        found = []
+        for size in dict.fromkeys(min(rows, train.size) for rows in PILOT_ROWS):
+            share = others[: others.size * size // train.size]
+            unlabeled = share if share.size else train[:1]
+            task = replace(self.task, train=np.sort(train[:size]), test=train[:1], unlabeled=unlabeled)
+            seconds = _seconds(task, self.solver, self.table)
+            if seconds is None:
+                return ()
+            found.append((size, seconds))
+        return tuple(found)
 
     def estimate(self, n_samples: int) -> Estimate:
         """Return what a fit on so many rows takes."""
-        growth = self._cost(n_samples)[0] / self._cost(self.rows.size)[0]
-        return Estimate(None if self.seconds is None else self.seconds * growth, self.memory(n_samples))
+        return Estimate(self._time(n_samples), self.memory(n_samples))
+
+    def _time(self, n_samples: int) -> float | None:
+        if not self.fits:
+            return None
+        (first, less), (last, more) = self.fits[0], self.fits[-1]
+        work, low, high = (self._cost(rows)[0] for rows in (n_samples, first, last))
+        # The part that grows explains at most all of the longer fit.
+        slope = min(max(more - less, 0.0) / (high - low), more / high) if high > low else more / high
+        return more + slope * (work - high) if work > high else more * work / high
 
     def memory(self, n_samples: int) -> float:
         """Return the bytes that a fit on so many rows takes; nothing is fitted."""
@@ -67,28 +89,32 @@ class Pilot:
 
     def _cost(self, n_samples: int) -> tuple[float, float]:
         cost: Callable[[int, int, int], tuple[float, float]] = getattr(self.solver, "cost", self._plain_cost)
-        operations, memory = cost(n_samples, self.X.shape[1], self.Y.shape[1])
-        return float(operations), float(memory + self._data_bytes(n_samples))
+        n_seen = n_samples + round(n_samples * self.others.size / self.task.train.size)
+        operations, memory = cost(n_seen, self.table.X.shape[1], self.table.Y.shape[1])
+        return float(operations), float(memory + self._data_bytes(n_seen))
 
     def _plain_cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         return float(n_samples) * n_features * n_labels, self._data_bytes(n_samples)
 
     def _data_bytes(self, n_samples: int) -> float:
         """Return what the rows of a task take: as cut out, as scaled, and the labels and scores."""
-        return float(n_samples * (2 * self.row_bytes + 9 * self.Y.shape[1]))
+        return float(n_samples * (2 * self.row_bytes + 9 * self.table.Y.shape[1]))
 
 
-def _seconds(solver: Any, train: TrainingSet) -> float | None:
-    """Return the seconds of the faster of two fits: the first may be one that compiles."""
+def _seconds(task: Task, solver: Any, table: Table) -> float | None:
+    """Return the seconds of the faster of two fits, as the first may be one that compiles; None if one fails."""
     found = []
-    with threadpool_limits(1):
-        for _ in range(2):
-            started = time.perf_counter()
-            try:
+    try:
+        train = Rows.of(task, table).train
+        if task.chain.projection is not None:
+            train = project(task.chain, task.points[0], train)[1]
+        with threadpool_limits(1):
+            for _ in range(2):
+                started = time.perf_counter()
                 solver.fit(train)
-            except Exception:  # a few rows may be no problem at all; the estimate is then unknown
-                return None
-            found.append(time.perf_counter() - started)
+                found.append(time.perf_counter() - started)
+    except Exception:  # a few rows may be no problem at all; the estimate is then unknown
+        return None
     return min(found)
 
 

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from mlrank.search import Chain, Pilot, Point, workers_that_fit
+from mlrank.search import Chain, Pilot, Point, Table, Task, workers_that_fit
 from mlrank.thresholds import THRESHOLDS
 from tests.cli.test_commands import mlrank, write_config  # noqa: F401  a fixture
-from tests.experiment.small import Costly, small_data
+from tests.experiment.small import Costly, Hopeless, Looks, small_data
 
 
 def test_dry_run_lists_every_fit_and_writes_nothing(mlrank, tmp_path):  # noqa: F811
@@ -29,15 +29,50 @@ def test_dry_run_lists_every_fit_and_writes_nothing(mlrank, tmp_path):  # noqa: 
     assert "finished fits" in out
 
 
-def test_a_pilot_grows_as_the_solver_says(monkeypatch):
+def pilot_of(solver, scale="none", **more):
     X, Y = small_data(n=300)
-    chain = Chain(Costly, THRESHOLDS["zero"], "train", "none")
-    pilot = Pilot(chain, Point({}, {}, "key", 0), X, Y, np.arange(300))
-    pilot.seconds = 2.0
-    # 200 rows at the pilot, cost n ** 2: three times the rows take nine times as long.
-    assert pilot.estimate(600).seconds == pytest.approx(18.0)
-    data_bytes = 600 * (2 * 5 * 8 + 9 * 4)
-    assert pilot.memory(600) == 600 * 1000 + data_bytes
+    chain = Chain(solver, THRESHOLDS["zero"], "train", scale)
+    return Pilot(Task(chain, (Point({}, {}, "key", 0),), np.arange(300), np.arange(1), "f1_micro", **more), Table(X, Y))
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        # Costs n ** 2: 1 s at 100 rows and 4 s at 200 are all growth, so six times 200 rows take 36 times as long.
+        ((1.0, 4.0), 144.0),
+        # 3.5 s and 5 s: 3 s whatever the rows, and 0.5 s (n / 100) ** 2.
+        ((3.5, 5.0), 3.0 + 72.0),
+        # A longer fit on fewer rows tells nothing of growth.
+        ((3.0, 2.0), 2.0),
+        # More growth than the cost says is taken for the cost's: the longer fit counts.
+        ((0.1, 4.0), 144.0),
+    ],
+)
+def test_a_pilot_grows_as_the_solver_says_beside_what_does_not_grow(seconds, expected):
+    pilot = pilot_of(Costly)
+    pilot.fits = ((100, seconds[0]), (200, seconds[1]))
+    assert pilot.estimate(1200).seconds == pytest.approx(expected)
+    data_bytes = 1200 * (2 * 5 * 8 + 9 * 4)
+    assert pilot.memory(1200) == 1200 * 1000 + data_bytes
+
+
+def test_pilots_fit_scaled_rows_and_their_share_of_unlabeled_ones(monkeypatch):
+    seen = []
+
+    def fit(self, train, prepared=None):
+        unlabeled = None if train.X_unlabeled is None else len(train.X_unlabeled)
+        seen.append((train.n_samples, unlabeled, float(np.abs(train.X.mean(axis=0)).max())))
+
+    monkeypatch.setattr(Looks, "fit", fit)
+    pilot = pilot_of(Looks, "standard", unlabeled=np.arange(100, 300))
+    assert [size for size, _ in pilot.fits] == [150, 300]
+    assert [sizes for *sizes, _ in seen] == [[150, 100]] * 2 + [[300, 200]] * 2
+    assert max(mean for *_, mean in seen) < 1e-12
+    assert pilot.memory(300) == 2 * 500 * (2 * 5 * 8 + 9 * 4)
+
+
+def test_a_pilot_that_fails_gives_no_time():
+    assert pilot_of(Hopeless).estimate(1000).seconds is None
 
 
 def test_workers_are_as_many_as_fit_into_memory():

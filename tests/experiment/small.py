@@ -176,3 +176,11 @@ class Own(Means):
     def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
         model = super().fit(train, prepared)
         return OwnScores(model.coef, model.intercept, model.info, np.where(train.Y, -1.0, -3.0))
+
+
+@dataclass(frozen=True)
+class Hopeless(Means):
+    """Always fails."""
+
+    def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
+        raise RuntimeError("no way")

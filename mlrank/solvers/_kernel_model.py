@@ -1,13 +1,14 @@
 """The model of solvers whose scores are kernel expansions over training rows."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
-from mlrank.arrays import Features, FloatArray
+from mlrank.arrays import Features, FloatArray, as_dense, read_only, take_rows
 from mlrank.kernels import KERNELS
+from mlrank.kernels.rows import KernelRows, wrong_width
 from mlrank.solvers.base import FitInfo
 
 __all__ = ["KernelModel"]
@@ -25,6 +26,9 @@ class KernelModel:
     kernel, gamma : the kernel's key and its gamma
     info : FitInfo
     degree, coef0 : of the polynomial kernel
+    n_train : number of training rows, which is the width of X if precomputed; None where it is not known
+    shared : the training rows that the model was fitted on and the numbers of those in `X_train`: what they have
+        computed for one model serves the next. It is not stored with the model.
     """
 
     X_train: Features
@@ -35,11 +39,35 @@ class KernelModel:
     info: FitInfo
     degree: int = 3
     coef0: float = 1.0
+    n_train: int | None = None
+    shared: tuple[KernelRows, Any] | None = field(default=None, repr=False, compare=False)
+
+    @classmethod
+    def of(
+        cls, rows: KernelRows, dual: FloatArray, intercept: FloatArray, gamma: float, info: FitInfo
+    ) -> "KernelModel":
+        """Make the model of coefficients (n_labels, n_samples) for all training rows."""
+        support = np.flatnonzero(dual.any(axis=0))
+        X_train = support if rows.kernel == "precomputed" else read_only(take_rows(rows.X, support))
+        kept, n_train = np.ascontiguousarray(dual[:, support]), int(rows.X.shape[0])
+        constants = (rows.kernel, gamma, info, rows.degree, rows.coef0)
+        return cls(X_train, kept, intercept, *constants, n_train, (rows, support))
 
     def decision_function(self, X: Features) -> FloatArray:
-        """Return scores (n_samples, n_labels)."""
-        if self.kernel == "precomputed":
-            K = X[:, self.X_train]
+        """Return scores (n_samples, n_labels).
+
+        Raises
+        ------
+        ValueError
+            If the kernel is precomputed and `X` has not one column for each training row.
+        """
+        if self.shared is not None:
+            rows, support = self.shared
+            K = rows.against(X, self.gamma, support)
+        elif self.kernel == "precomputed":
+            if self.n_train not in (None, X.shape[1]):
+                raise ValueError(wrong_width(self.n_train, X.shape[1]))
+            K = np.ascontiguousarray(as_dense(X)[:, self.X_train])
         else:
             K = KERNELS[self.kernel](X, self.X_train, self.gamma, self.degree, self.coef0)
         return np.asarray(K @ self.dual.T) + self.intercept
@@ -50,5 +78,9 @@ class KernelModel:
 
     def meta(self) -> Mapping[str, Any]:
         """Return the kind of model and its kernel."""
-        constants = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        constants = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0, "n_train": self.n_train}
         return {"model": "kernel", "kernel": self.kernel, **constants}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The training rows with their distances are of this process alone.
+        return KernelModel, tuple(getattr(self, one.name) for one in fields(self) if one.name != "shared")

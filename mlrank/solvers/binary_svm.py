@@ -12,7 +12,8 @@ library's own tolerance is tightened until each label's gap is below `tol`, or i
 A label that every training row carries, or none, has no machine: its score is the constant +1 or -1 (-1 as well if it
 is known of no row). A label of which some rows are unknown has a machine on its known rows.
 
-Cost: the kernel matrix, n x n, is computed once for all labels and all C where n <= 6000; beyond, LIBSVM works on rows.
+Cost: the kernel matrix, n x n, is computed once for all labels, and what it is made of, distances or inner products,
+once for all C and gamma; the linear kernel has it up to n = 6000 alone, beyond, LIBSVM works on rows.
 References: Chang & Lin, LIBSVM, 2001; Fan et al., LIBLINEAR, JMLR 2008.
 """
 
@@ -24,8 +25,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
-from mlrank.arrays import BoolArray, Features, FloatArray, as_dense, read_only, take_rows
-from mlrank.kernels import KERNELS, check_kernel
+from mlrank.arrays import BoolArray, Features, FloatArray, as_dense, take_rows
+from mlrank.kernels import check_kernel
+from mlrank.kernels.rows import KernelRows
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_positive
 
@@ -58,7 +60,8 @@ class BinarySVM:
     C : float
         Weight of the loss, above 0.
     kernel : str
-        A key of KERNELS; the squared hinge loss is linear only.
+        A key of KERNELS, or "precomputed": the rows of X then are those of the kernel matrix. The squared hinge loss is
+        linear only.
     gamma, degree, coef0 : float, int, float
         Of the kernel.
     loss : {"hinge", "squared_hinge"}
@@ -78,24 +81,24 @@ class BinarySVM:
     tol: float = 1e-3
     max_iter: int = 1_000_000
 
-    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0", "loss")
+    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "degree", "coef0", "loss")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_positive(self, "C", "gamma", "degree", "tol", "max_iter")
-        check_kernel(self.kernel)
+        check_kernel(self.kernel, precomputed=True)
         if self.loss not in LOSSES:
             raise ValueError(f"loss must be one of {', '.join(LOSSES)}, found {self.loss!r}")
         if self.loss == "squared_hinge" and self.kernel != "linear":
             raise ValueError(f"loss 'squared_hinge' is linear only, found kernel {self.kernel!r}")
 
-    def prepare(self, train: TrainingSet) -> FloatArray | None:
-        """Return the kernel matrix, the same for every C, where it is used and small enough."""
+    def prepare(self, train: TrainingSet) -> KernelRows | None:
+        """Return what makes kernel matrices for every gamma, where they are used and small enough."""
         if self.loss == "squared_hinge" or (self.kernel == "linear" and train.n_samples > GRAM_ROWS):
             return None
-        return KERNELS[self.kernel](train.X, train.X, self.gamma, self.degree, self.coef0)
+        return KernelRows(train.X, self.kernel, self.degree, self.coef0)
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
@@ -104,11 +107,21 @@ class BinarySVM:
         operations = float(n_samples) ** 2 * (n_features + n_labels)
         if self.kernel == "linear" and n_samples > GRAM_ROWS:
             return operations, 16.0 * n_samples * n_features
-        return operations, 16.0 * n_samples**2
+        # The kernel matrix and its base.
+        return operations, (16.0 if self.kernel == "linear" else 24.0) * n_samples**2
 
-    def fit(self, train: TrainingSet, prepared: FloatArray | None = None) -> LinearModel | KernelModel:
-        """Fit one machine for each label of `train`."""
-        gram = self.prepare(train) if prepared is None else prepared
+    def fit(self, train: TrainingSet, prepared: KernelRows | None = None) -> LinearModel | KernelModel:
+        """Fit one machine for each label of `train`.
+
+        Raises
+        ------
+        ValueError
+            If the kernel is not defined for the rows, or a precomputed one is none.
+        """
+        shared = self.prepare(train) if prepared is None else prepared
+        gram = None if shared is None else shared.gram(self.gamma)
+        if shared is not None and prepared is None:
+            shared.forget()
         known = np.ones_like(train.Y) if train.known is None else train.known
         labels = zip(train.Y.T, known.T, strict=True)
         machines = [self._fit_known(train.X, gram, relevant, rows) for relevant, rows in labels]
@@ -119,9 +132,8 @@ class BinarySVM:
             return LinearModel(weights, intercept, info)
         if self.kernel == "linear":
             return LinearModel(np.ascontiguousarray((train.X.T @ weights.T).T), intercept, info)
-        support = np.flatnonzero(weights.any(axis=0))
-        rows, dual = read_only(train.X[support]), weights[:, support]
-        return KernelModel(rows, dual, intercept, self.kernel, self.gamma, info, self.degree, self.coef0)
+        assert shared is not None
+        return KernelModel.of(shared, weights, intercept, self.gamma, info)
 
     def _info(self, machines: list[Machine]) -> FitInfo:
         primal = sum(machine.primal for machine in machines)

@@ -1,11 +1,14 @@
 """Binary-SVM: the gap from the definitions, independence of labels, agreement with the libraries."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn.svm import SVC
 
+from mlrank.kernels import KERNELS, Kernel
 from mlrank.solvers import SOLVERS, TrainingSet, binary_svm
 from tests.solvers.problems import random_problem
 
@@ -69,6 +72,51 @@ def test_rbf_scores_are_libsvms(sparse):
         assert scores[:, label] == pytest.approx(reference.decision_function(new), abs=1e-5)
 
 
+@pytest.mark.parametrize("kernel", ["chi2", "additive_chi2", "rbf", "polynomial"])
+def test_a_kernel_by_name_is_the_kernel_precomputed(kernel):
+    X, Y = random_problem()
+    X, new = np.abs(X), np.abs(np.random.default_rng(5).standard_normal((9, X.shape[1])))
+    K, K_new = KERNELS[kernel](X, X, 0.3), KERNELS[kernel](new, X, 0.3)
+    named = BinarySVM(C=2.0, kernel=kernel, gamma=0.3, tol=1e-8).fit(TrainingSet(X, Y))
+    given = BinarySVM(C=2.0, kernel="precomputed", tol=1e-8).fit(TrainingSet(K, Y))
+    assert np.allclose(named.decision_function(new), given.decision_function(K_new), atol=1e-5)
+    for label in range(Y.shape[1]):
+        reference = SVC(C=2.0, kernel="precomputed", tol=1e-8).fit(K, Y[:, label])
+        assert given.decision_function(K_new)[:, label] == pytest.approx(reference.decision_function(K_new), abs=1e-5)
+
+
+def test_a_search_over_gamma_computes_distances_once(monkeypatch):
+    X, Y = random_problem()
+    X, calls = np.abs(X), []
+    plain = KERNELS["chi2"]
+    counted = Kernel(lambda X, Z: calls.append((X, Z)) or plain.base(X, Z), plain.finish)
+    monkeypatch.setitem(KERNELS, "chi2", counted)
+    train, new = TrainingSet(X, Y), np.abs(X[:7] + 0.1)
+    prepared = BinarySVM(kernel="chi2").prepare(train)
+    shared = {}
+    for gamma in (0.1, 1.0, 4.0):
+        model = BinarySVM(kernel="chi2", gamma=gamma).fit(train, prepared)
+        shared[gamma] = [model.decision_function(rows).tobytes() for rows in (train.X, new)]
+    assert [Z is train.X for _, Z in calls] == [True, True]
+    assert [X is train.X for X, _ in calls] == [True, False]
+    for gamma, scores in shared.items():
+        model = BinarySVM(kernel="chi2", gamma=gamma).fit(train)
+        assert [model.decision_function(rows).tobytes() for rows in (train.X, new)] == scores
+
+
+def test_a_kernel_matrix_that_is_none_is_refused():
+    X, Y = random_problem()
+    svm = BinarySVM(kernel="precomputed")
+    with pytest.raises(
+        ValueError, match="a precomputed kernel must be a symmetric matrix of the training rows, found 40"
+    ):
+        svm.fit(TrainingSet(X, Y))
+    model = svm.fit(TrainingSet(X @ X.T, Y))
+    for either in (model, pickle.loads(pickle.dumps(model))):
+        with pytest.raises(ValueError, match="one value for each of the 40 training rows, found 6"):
+            either.decision_function(X)
+
+
 def test_beyond_the_kernel_matrix_limit_the_answer_is_the_same(monkeypatch):
     X, Y = random_problem()
     gram = BinarySVM(C=2.0, tol=1e-7).fit(TrainingSet(X, Y))
@@ -93,7 +141,7 @@ def test_constant_labels_have_constant_scores():
     ("settings", "message"),
     [
         ({"loss": "log"}, "loss must be one of hinge, squared_hinge, found 'log'"),
-        ({"kernel": "sigmoid"}, "kernel must be one of linear, rbf, polynomial, chi2, found 'sigmoid'"),
+        ({"kernel": "sigmoid"}, "kernel must be one of linear, .*, additive_chi2, precomputed, found 'sigmoid'"),
         ({"kernel": "rbf", "loss": "squared_hinge"}, "loss 'squared_hinge' is linear only, found kernel 'rbf'"),
     ],
 )

@@ -1,0 +1,73 @@
+"""Kernel functions on dense or CSR rows, ``KERNELS[name](X, Z, gamma, degree, coef0) -> (n_rows_of_X, n_rows_of_Z)``.
+
+`degree` and `coef0` are of the polynomial kernel alone, `gamma` of the rbf, polynomial and chi2 kernels. Each kernel is
+a base that no constant enters (inner products, distances) and a finish that applies the constants, so that a search
+over gamma computes the base once: see KernelRows.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from sklearn.metrics.pairwise import euclidean_distances
+
+from mlrank.arrays import Features, FloatArray, as_dense
+from mlrank.kernels.chi2 import chi2_distances, chi2_similarities
+
+__all__ = ["KERNELS", "Kernel", "check_kernel", "chi2_distances", "chi2_similarities"]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function, made of two parts.
+
+    base : (X, Z) -> (n_rows_of_X, n_rows_of_Z); it may be faster where Z is X
+    finish : (base, gamma, degree, coef0) -> kernel values; never writes to `base`
+    """
+
+    base: Callable[[Features, Features], FloatArray]
+    finish: Callable[[FloatArray, float, int, float], FloatArray]
+
+    def __call__(self, X: Features, Z: Features, gamma: float = 1.0, degree: int = 3, coef0: float = 1.0) -> FloatArray:
+        """Return kernel values of all rows of `X` with all rows of `Z`."""
+        return self.finish(self.base(X, Z), gamma, degree, coef0)
+
+
+def _inner(X: Features, Z: Features) -> FloatArray:
+    return np.ascontiguousarray(as_dense(X @ Z.T))
+
+
+def _squared_distances(X: Features, Z: Features) -> FloatArray:
+    distances: FloatArray = euclidean_distances(X, Z, squared=True)
+    return distances
+
+
+def _plain(base: FloatArray, gamma: float, degree: int, coef0: float) -> FloatArray:
+    return base
+
+
+def _power(base: FloatArray, gamma: float, degree: int, coef0: float) -> FloatArray:
+    values: FloatArray = (gamma * base + coef0) ** degree
+    return values
+
+
+def _exponential(base: FloatArray, gamma: float, degree: int, coef0: float) -> FloatArray:
+    values: FloatArray = base * -gamma
+    return np.exp(values, out=values)
+
+
+KERNELS: dict[str, Kernel] = {
+    "linear": Kernel(_inner, _plain),  # x'z
+    "rbf": Kernel(_squared_distances, _exponential),  # exp(-gamma |x - z|^2)
+    "polynomial": Kernel(_inner, _power),  # (gamma x'z + coef0)^degree
+    # For features of at least 0; 0/0 counts 0.
+    "chi2": Kernel(chi2_distances, _exponential),  # exp(-gamma sum_j (x_j - z_j)^2 / (x_j + z_j))
+    "additive_chi2": Kernel(chi2_similarities, _plain),  # 2 sum_j x_j z_j / (x_j + z_j)
+}
+
+
+def check_kernel(name: str, precomputed: bool = False) -> None:
+    """Raise ValueError unless `name` is a key of KERNELS, or "precomputed" where that is allowed."""
+    known = (*KERNELS, "precomputed") if precomputed else tuple(KERNELS)
+    if name not in known:
+        raise ValueError(f"kernel must be one of {', '.join(known)}, found {name!r}")

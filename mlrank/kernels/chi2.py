@@ -1,0 +1,142 @@
+"""Chi-squared distances and similarities between histograms.
+
+With |x| the sum of x, (x - z)^2 / (x + z) = x + z - 4 x z / (x + z), so that::
+
+    D(x, z) = sum_j (x_j - z_j)^2 / (x_j + z_j) = |x| + |z| - 2 S(x, z),    S(x, z) = 2 sum_j x_j z_j / (x_j + z_j)
+
+and only bins that are nonzero in both histograms enter the sum: rows with many zeros are matched through the list, for
+each bin, of the rows that have it. The rounding error of D is some 1e-16 (|x| + |z|). For histograms that sum to 1, D
+is at most 2. Empty histograms have S = 0 and D = |z|. scikit-learn's `additive_chi2_kernel` is -D; S, positive
+semidefinite, is the additive kernel of Vedaldi and Zisserman.
+
+Rows are divided among as many threads as numba may use (`numba.get_num_threads()`), the numbers do not depend on that.
+Cost: O(sum over bins of (rows of X with it) (rows of Z with it)), or O(n n' d) for dense rows; half of it where Z is X.
+
+Reference: Vedaldi & Zisserman, "Efficient additive kernels via explicit feature maps", IEEE PAMI, 2012.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numba
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from mlrank.arrays import Features, FloatArray, IntArray, as_dense, as_features
+from mlrank.kernels import _chi2_loops as loops
+
+__all__ = ["chi2_distances", "chi2_similarities"]
+
+# Matching two nonzeros through the lists takes some five times as long as one bin of dense rows.
+LIST_UP_TO = 0.2
+# Rows that a thread takes at a time.
+CHUNK = 64
+# Doubles of Z that stay in a core's own cache while the rows of X pass by.
+TILE = 1 << 16
+
+
+def chi2_distances(X: Features, Z: Features) -> FloatArray:
+    """Return D (n_rows_of_X, n_rows_of_Z), at least 0.
+
+    Raises
+    ------
+    ValueError
+        If a feature is below 0 or not a number.
+    """
+    similarity = _half_similarities(X, Z)
+    sums_X = np.asarray(X.sum(axis=1))
+    sums_Z = sums_X if Z is X else np.asarray(Z.sum(axis=1))
+    _in_threads(lambda first, last: loops.distances(similarity, sums_X, sums_Z, first, last), len(similarity))
+    return similarity
+
+
+def chi2_similarities(X: Features, Z: Features) -> FloatArray:
+    """Return S (n_rows_of_X, n_rows_of_Z); raises as `chi2_distances`."""
+    similarity = _half_similarities(X, Z)
+    similarity *= 2.0
+    return similarity
+
+
+def _half_similarities(X: Features, Z: Features) -> FloatArray:
+    """Return S / 2."""
+    for rows in (X,) if Z is X else (X, Z):
+        _check_not_negative(rows)
+    out = np.zeros((X.shape[0], Z.shape[0]))
+    if _share(X) * _share(Z) <= LIST_UP_TO:
+        _match(X, Z, out)
+    else:
+        _sweep(as_dense(X), as_dense(Z), Z is X, out)
+    if Z is X:
+        _in_threads(lambda first, last: loops.mirror(out, first, last), len(out))
+    return out
+
+
+def _match(X: Features, Z: Features, out: FloatArray) -> None:
+    """Add up common bins through lists of the rows of Z that have each bin; the upper triangle if Z is X."""
+    rows, columns = _sparse(X), _sparse(Z).tocsc()
+    columns.sort_indices()
+    start = _own_places(rows) if Z is X else columns.indptr[rows.indices]
+    parts = (rows.data, rows.indices, rows.indptr, columns.data, columns.indices.view(np.uint32), columns.indptr)
+    _in_threads(lambda first, last: loops.match(*parts, start, out, first, last), len(out))
+
+
+def _sweep(X: FloatArray, Z: FloatArray, same: bool, out: FloatArray) -> None:
+    height = max(1, TILE // X.shape[1])
+    _in_threads(lambda first, last: loops.sweep(X, Z, same, height, out, first, last), len(out))
+
+
+def _own_places(rows: csr_array) -> IntArray:
+    """Return for each nonzero its place in the list of its bin: the rows from there on are its own and later ones."""
+    numbers = csr_array((np.arange(rows.nnz), rows.indices, rows.indptr), shape=rows.shape).tocsc()
+    places = np.empty(rows.nnz, dtype=np.int64)
+    places[numbers.data] = np.arange(rows.nnz)
+    return places
+
+
+def _sparse(X: Features) -> csr_array:
+    """Return `X` as CSR without stored zeros, whose x x / (x + x) would be 0 / 0."""
+    if not issparse(X):
+        return as_features(csr_array(X))
+    if X.data.all():
+        return X
+    rows = X.copy()
+    rows.eliminate_zeros()
+    return rows
+
+
+def _share(X: Features) -> float:
+    """Return the share of features that are not zero."""
+    nonzero = X.nnz if issparse(X) else np.count_nonzero(X)
+    return float(nonzero / max(1, X.shape[0] * X.shape[1]))
+
+
+def _check_not_negative(X: Features) -> None:
+    values = X.data if issparse(X) else X
+    least = values.min(initial=0.0)
+    if least >= 0:
+        return
+    where = np.argmax(~(values >= 0))
+    row, column = np.unravel_index(where, X.shape) if values is X else (_row_of(X, where), X.indices[where])
+    found = f"{values.flat[where]:g} in row {row}, feature {column} (both counted from 0)"
+    raise ValueError(f"the chi2 kernel needs features of at least 0, found {found}")
+
+
+def _row_of(X: csr_array, position: Any) -> int:
+    return int(np.searchsorted(X.indptr, position, side="right")) - 1
+
+
+def _in_threads(work: Callable[[int, int], None], n_rows: int) -> None:
+    """Call `work(first, last)` for chunks of rows, in as many threads as numba may use; `work` releases the lock.
+
+    Not numba's own parallel loops: those of some systems end the process when two threads of it, as those of a
+    cluster's worker, are in one at the same time.
+    """
+    starts = range(0, n_rows, CHUNK)
+    threads = min(numba.get_num_threads(), len(starts))
+    if threads <= 1:
+        work(0, n_rows)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in pool.map(lambda first: work(first, min(first + CHUNK, n_rows)), starts):
+            pass

@@ -18,6 +18,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, FloatArray
 from mlrank.metrics.base import Metric, MetricValue
+from mlrank.metrics.curves import auc_rank_curve, auc_rank_curve_mean, auc_samples_among
 from mlrank.metrics.rankings import (
     Rankings,
     auc_macro,
@@ -169,6 +170,45 @@ METRICS: dict[str, Metric] = {
         "Of a row, the fraction of (relevant, irrelevant) pairs of labels that the scores order rightly, a "
         "tied pair counting 1/2; mean over the rows. Undefined for a row without relevant or without "
         "irrelevant labels.",
+    ),
+    "auc_samples_single": Metric(
+        partial(auc_samples_among, among="single"),
+        True,
+        "scores",
+        "auc_samples over the rows with one relevant label. Undefined for a row without irrelevant labels.",
+    ),
+    "auc_samples_multi": Metric(
+        partial(auc_samples_among, among="multi"),
+        True,
+        "scores",
+        "auc_samples over the rows with two relevant labels or more. Undefined for a row without irrelevant labels.",
+    ),
+    "auc_rank_curve": Metric(
+        auc_rank_curve,
+        True,
+        "scores",
+        "The first k labels of every row are predicted, k = 0, 1, ... up to all: the area by trapezoids under the pooled "
+        "true over false positive rate. Tied labels count with their expectation over random order. A perfect ranking "
+        "stays below 1 unless all rows have equally many relevant labels. Undefined if all labels are of one class.",
+    ),
+    "auc_rank_curve_single": Metric(
+        partial(auc_rank_curve, among="single"),
+        True,
+        "scores",
+        "auc_rank_curve over the rows with one relevant label. Undefined without any.",
+    ),
+    "auc_rank_curve_multi": Metric(
+        partial(auc_rank_curve, among="multi"),
+        True,
+        "scores",
+        "auc_rank_curve over the rows with two relevant labels or more. Undefined without any, or if all are relevant.",
+    ),
+    "auc_rank_curve_mean": Metric(
+        auc_rank_curve_mean,
+        True,
+        "scores",
+        "As auc_rank_curve, but the rates at each k are means of the rows' own rates. Undefined for a row without "
+        "relevant or without irrelevant labels, which stays out of the means.",
     ),
     "map_macro": Metric(
         map_macro,

@@ -9,6 +9,7 @@ The parameter `empty` is the value of an undefined term; NaN, the default, leave
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
@@ -17,10 +18,13 @@ from mlrank.metrics.base import MetricValue
 from mlrank.metrics.sets import average, check_shapes, observed, ratio
 
 __all__ = [
+    "RankedLists",
     "Rankings",
     "auc_macro",
     "auc_micro",
     "auc_samples",
+    "auc_samples_of",
+    "by_index",
     "coverage",
     "lrap",
     "map_macro",
@@ -28,6 +32,7 @@ __all__ = [
     "one_error",
     "precision_at",
     "ranking_loss",
+    "rankings_of",
 ]
 
 
@@ -154,44 +159,65 @@ class Rankings:
         return RankedLists.of(self.Y.reshape(1, -1), self.scores.reshape(1, -1), known)
 
 
-def _rankings(Y: BoolArray, scores: FloatArray | Rankings) -> Rankings:
+def rankings_of(Y: BoolArray, scores: FloatArray | Rankings) -> Rankings:
+    """Return the ranked lists of `scores`, which may be them already."""
     return scores if isinstance(scores, Rankings) else Rankings(Y, scores)
+
+
+def by_index(rankings: Rankings, axis: int) -> Rankings:
+    """Return rankings without ties along an axis: what comes first in the matrix ranks higher."""
+    order = np.argsort(-rankings.scores, axis=axis, kind="stable")
+    place = np.argsort(order, axis=axis, kind="stable")
+    return Rankings(rankings.Y, -place.astype(np.float64), rankings.known)
 
 
 def auc_macro(Y: BoolArray, scores: FloatArray | Rankings, empty: float = math.nan) -> MetricValue:
     """Average the ROC area of the labels; `empty` is that of a label with one class."""
-    return average(1.0 - _rankings(Y, scores).by_label.misordered(tie=0.5), "labels", empty)
+    return average(1.0 - rankings_of(Y, scores).by_label.misordered(tie=0.5), "labels", empty)
 
 
 def auc_micro(Y: BoolArray, scores: FloatArray | Rankings, empty: float = math.nan) -> MetricValue:
     """Compute the ROC area of all cells pooled; `empty` is its value if they are of one class."""
-    return average(1.0 - _rankings(Y, scores).pooled.misordered(tie=0.5), "all", empty)
+    return average(1.0 - rankings_of(Y, scores).pooled.misordered(tie=0.5), "all", empty)
 
 
 def auc_samples(Y: BoolArray, scores: FloatArray | Rankings, empty: float = math.nan) -> MetricValue:
     """Average the ROC area of the rows; `empty` is that of a row with no or only relevant labels."""
-    return average(1.0 - _rankings(Y, scores).by_row.misordered(tie=0.5), "rows", empty)
+    return average(auc_samples_of(rankings_of(Y, scores).by_row), "rows", empty)
 
 
-def map_macro(Y: BoolArray, scores: FloatArray | Rankings, empty: float = math.nan) -> MetricValue:
-    """Average the average precision of the labels; `empty` is that of a label without positives."""
-    return average(_rankings(Y, scores).by_label.precision(), "labels", empty)
+def auc_samples_of(ranked: RankedLists) -> FloatArray:
+    """Return the ROC area of each list, NaN where it has one class."""
+    area: FloatArray = 1.0 - ranked.misordered(tie=0.5)
+    return area
+
+
+def map_macro(
+    Y: BoolArray, scores: FloatArray | Rankings, empty: float = math.nan, ties: Literal["group", "index"] = "group"
+) -> MetricValue:
+    """Average the average precision of the labels; `empty` is that of a label without positives.
+
+    With `ties` "index" rows of equal score count in their order, as programs that sort do (erratum 4.10).
+    """
+    rankings = rankings_of(Y, scores)
+    ranked = rankings.by_label if ties == "group" else by_index(rankings, axis=0).by_label
+    return average(ranked.precision(), "labels", empty)
 
 
 def lrap(Y: BoolArray, scores: FloatArray | Rankings, empty: float = math.nan) -> MetricValue:
     """Average the average precision of the rows; `empty` is that of a row without relevant labels."""
-    return average(_rankings(Y, scores).by_row.precision(), "rows", empty)
+    return average(rankings_of(Y, scores).by_row.precision(), "rows", empty)
 
 
 def ranking_loss(Y: BoolArray, scores: FloatArray | Rankings, empty: float = math.nan, tie: float = 1.0) -> MetricValue:
     """Average the fraction of misordered pairs of the rows; a tied pair counts `tie`."""
-    return average(_rankings(Y, scores).by_row.misordered(tie), "rows", empty)
+    return average(rankings_of(Y, scores).by_row.misordered(tie), "rows", empty)
 
 
 def precision_at(Y: BoolArray, scores: FloatArray | Rankings, k: int, empty: float = math.nan) -> MetricValue:
     """Average the relevant fraction of the first `k` labels; `empty` is for rows without relevant labels."""
     _check_depth(k)
-    ranked = _rankings(Y, scores).by_row
+    ranked = rankings_of(Y, scores).by_row
     hits = ranked.expected((np.arange(ranked.n_items.max()) < k).astype(np.float64))
     return average(np.where(ranked.n_relevant > 0, hits / k, np.nan), "rows", empty)
 
@@ -204,7 +230,7 @@ def one_error(Y: BoolArray, scores: FloatArray | Rankings, empty: float = math.n
 
 def coverage(Y: BoolArray, scores: FloatArray | Rankings, empty: float = math.nan, first: int = 1) -> MetricValue:
     """Average the depth of the last relevant label of the rows, the top label being at depth `first`."""
-    ranked = _rankings(Y, scores).by_row
+    ranked = rankings_of(Y, scores).by_row
     depth = np.full(ranked.n_relevant.size, np.nan)
     # Items stand by rising score within a list, so the first one of each is the deepest.
     nonempty = ranked.n_relevant > 0
@@ -215,7 +241,7 @@ def coverage(Y: BoolArray, scores: FloatArray | Rankings, empty: float = math.na
 def ndcg_at(Y: BoolArray, scores: FloatArray | Rankings, k: int, empty: float = math.nan) -> MetricValue:
     """Average the normalised discounted gain of the first `k` labels; `empty` is for rows without relevant labels."""
     _check_depth(k)
-    ranked = _rankings(Y, scores).by_row
+    ranked = rankings_of(Y, scores).by_row
     place = np.arange(ranked.n_items.max())
     discounts = np.where(place < k, 1.0 / np.log2(place + 2.0), 0.0)
     best = np.concatenate([[0.0], np.cumsum(discounts)])[ranked.n_relevant]

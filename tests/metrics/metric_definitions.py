@@ -113,6 +113,65 @@ def ndcg_at(k):
     return term
 
 
+def among(kind):
+    """Which rows count: all, those with one relevant label, or those with several."""
+    return {"all": lambda true: True, "single": lambda true: sum(true) == 1, "multi": lambda true: sum(true) > 1}[kind]
+
+
+def expected_hits(true, scores, k):
+    """How many of the first k labels are relevant, averaged over the ways to break ties."""
+    found = orders(scores)
+    return Fraction(sum(sum(1 for i in order[:k] if true[i]) for order in found), len(found))
+
+
+def trapezoids(points):
+    return sum((x1 - x0) * (y0 + y1) / 2 for (x0, y0), (x1, y1) in pairwise(points))
+
+
+def pooled_curve(kind):
+    def value(rows):
+        rows = [(t, s) for t, s in rows if among(kind)(t)]
+        positive, negative = sum(sum(t) for t, _ in rows), sum(len(t) - sum(t) for t, _ in rows)
+        if not (positive and negative):
+            return math.nan, 0, 1
+        points = []
+        for k in range(max(len(t) for t, _ in rows) + 1):
+            hits = sum(expected_hits(t, s, k) for t, s in rows)
+            misses = sum(min(k, len(t)) for t, _ in rows) - hits
+            points.append((misses / negative, hits / positive))
+        return float(trapezoids(points)), 1, 1
+
+    return value
+
+
+def mean_curve(rows):
+    both = [(t, s) for t, s in rows if 0 < sum(t) < len(t)]
+    if not both:
+        return math.nan, 0, len(rows)
+    points = []
+    for k in range(max(len(t) for t, _ in both) + 1):
+        hits = [expected_hits(t, s, k) for t, s in both]
+        true_rate = sum(h / sum(t) for h, (t, _) in zip(hits, both, strict=True))
+        false_rate = sum((min(k, len(t)) - h) / (len(t) - sum(t)) for h, (t, _) in zip(hits, both, strict=True))
+        points.append((false_rate / len(both), true_rate / len(both)))
+    return float(trapezoids(points)), len(both), len(rows)
+
+
+def auc_of_rows(kind):
+    return lambda rows: mean_of_defined([auc(t, s) for t, s in rows if among(kind)(t)])
+
+
+# Functions of all rows at once, and what they are averaged over.
+CURVES = {
+    "auc_rank_curve": pooled_curve("all"),
+    "auc_rank_curve_single": pooled_curve("single"),
+    "auc_rank_curve_multi": pooled_curve("multi"),
+    "auc_rank_curve_mean": mean_curve,
+    "auc_samples_single": auc_of_rows("single"),
+    "auc_samples_multi": auc_of_rows("multi"),
+}
+OVER_ROWS = ("auc_rank_curve_mean", "auc_samples_single", "auc_samples_multi")
+
 ROWS = {
     "f1_samples": f1,
     "jaccard_samples": jaccard,
@@ -151,6 +210,8 @@ def reference(name, Y, predicted, known=None):
         return mean_of_defined([ROWS[name](*apart(row)) for row in rows])
     if name in LABELS:
         return mean_of_defined([LABELS[name](*apart(column)) for column in columns])
+    if name in CURVES:
+        return CURVES[name]([apart(row) for row in rows])
     return mean_of_defined([POOLED[name](*apart(chain(*rows)))])
 
 

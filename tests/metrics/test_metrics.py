@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from metric_definitions import LABELS, POOLED, ROWS, reference
+from metric_definitions import CURVES, LABELS, OVER_ROWS, POOLED, ROWS, reference
 
 from mlrank.metrics import METRICS, evaluate, measure
+from mlrank.metrics.curves import auc_rank_curve
 from mlrank.metrics.rankings import coverage, map_macro, ndcg_at, one_error, precision_at, ranking_loss
 from mlrank.metrics.sets import f1_samples, recall_macro
 
@@ -30,7 +31,7 @@ def every(sets, others):
 
 
 def test_the_reference_covers_every_metric():
-    assert {*ROWS, *LABELS, *POOLED} == set(METRICS)
+    assert {*ROWS, *LABELS, *POOLED, *CURVES} == set(METRICS)
     assert [METRICS[name].higher_is_better for name in METRICS].count(False) == 4
 
 
@@ -81,7 +82,8 @@ def test_evaluate_returns_what_each_metric_returns():
     assert list(found) == list(METRICS)
     for name, metric in METRICS.items():
         assert found[name] == metric.function(Y, scores if name in SCORED else Y_pred)
-        assert found[name].unit == ("rows" if name in ROWS else "labels" if name in LABELS else "all")
+        by_rows = name in ROWS or name in OVER_ROWS
+        assert found[name].unit == ("rows" if by_rows else "labels" if name in LABELS else "all")
         assert (type(found[name].value), type(found[name].n_defined), type(found[name].n_total)) == (float, int, int)
 
 
@@ -143,8 +145,14 @@ def test_a_perfect_prediction_has_the_best_values_even_with_empty_rows_and_label
     Y = np.array([[True, False, False, True], [False, False, True, True], [False] * 4, [True, False, True, True]])
     found = evaluate(Y, Y * 2.0 - 1.0, Y)
     best = BEST | {"coverage": 7 / 3, "precision_at_3": 7 / 9, "precision_at_5": 7 / 15}
+    # Rows with 2 relevant labels are out of them where the one with 3 is not: no curve of k reaches 1.
+    best |= {"auc_rank_curve": 107 / 126, "auc_rank_curve_multi": 68 / 70, "auc_rank_curve_mean": 53 / 54}
     for name, value in found.items():
-        assert value.value == pytest.approx(best[name], abs=1e-15), name
+        if name.endswith("_single"):
+            assert math.isnan(value.value)
+            assert value.n_defined == 0
+        else:
+            assert value.value == pytest.approx(best[name], abs=1e-15), name
     assert (found["f1_macro"].n_defined, found["f1_macro"].n_total) == (3, 4)
     assert (found["auc_macro"].n_defined, found["f1_samples"].n_defined, found["lrap"].n_defined) == (3, 3, 3)
 
@@ -173,7 +181,9 @@ def test_labels_and_rows_of_one_class_are_counted_out():
             assert value.value == BEST[name]
         else:
             assert math.isnan(value.value), name
-            assert (value.n_defined, value.n_total) == (0, len_of(value.unit)), name
+            # No row has one relevant label, or several.
+            n_total = 0 if name in ("auc_samples_single", "auc_samples_multi") else len_of(value.unit)
+            assert (value.n_defined, value.n_total) == (0, n_total), name
     everything = evaluate(~nothing, scores, ~nothing)
     assert everything["auc_macro"].n_defined == everything["ranking_loss"].n_defined == 0
     assert everything["lrap"].value == everything["map_macro"].value == 1.0
@@ -199,6 +209,41 @@ def test_other_rules_for_what_is_undefined():
     assert ranking_loss(Y, scores, tie=0.5).value == 0.5
 
 
+class TestCurvesOfRanks:
+    def test_by_hand(self):
+        """Rows with 1 and 2 of 3 labels: (false, true) counts are (0, 0), (1, 1), (2, 2), (3, 3) for k = 0..3."""
+        Y = np.array([[True, False, False], [False, True, True]])
+        scores = np.array([[3.0, 2.0, 1.0], [3.0, 2.0, 1.0]])
+        found = {name: METRICS[name].function(Y, scores).value for name in CURVES}
+        assert found["auc_rank_curve"] == pytest.approx(1 / 2)
+        assert (found["auc_rank_curve_single"], found["auc_rank_curve_multi"]) == (1.0, 0.0)
+        assert (found["auc_samples_single"], found["auc_samples_multi"]) == (1.0, 0.0)
+        # Mean rates are (0, 0), (1/2, 1/2), (3/4, 3/4), (1, 1).
+        assert found["auc_rank_curve_mean"] == pytest.approx(1 / 2)
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.data(), st.integers(1, 5), st.integers(2, 5))
+    def test_all_readings_agree_where_rows_have_equally_many_labels(self, data, n_samples, n_labels):
+        n_relevant = data.draw(st.integers(1, n_labels - 1))
+        Y = np.array([data.draw(st.permutations(np.arange(n_labels) < n_relevant)) for _ in range(n_samples)])
+        scores = data.draw(arrays(np.float64, Y.shape, elements=st.sampled_from([0.0, 1.0, 2.0])))
+        by_row = METRICS["auc_samples"].function(Y, scores).value
+        for name in ("auc_rank_curve", "auc_rank_curve_mean"):
+            assert METRICS[name].function(Y, scores).value == pytest.approx(by_row, abs=1e-14)
+
+    def test_what_is_undefined_takes_the_value_given(self):
+        nothing = np.zeros((2, 3), dtype=bool)
+        assert auc_rank_curve(nothing, np.zeros((2, 3)), empty=0.5)[:3] == (0.5, 1, 1)
+        assert math.isnan(auc_rank_curve(~nothing, np.zeros((2, 3))).value)
+
+    def test_ties_by_index_are_those_of_falling_scores(self):
+        Y, scores, _ = drawn(20, 5, seed=4)
+        nudged = scores - np.arange(5) * 1e-6
+        assert auc_rank_curve(Y, scores, ties="index").value == auc_rank_curve(Y, nudged).value
+        down = scores - np.arange(20)[:, None] * 1e-6
+        assert map_macro(Y, scores, ties="index").value == map_macro(Y, down).value
+
+
 class TestInvariance:
     Y, scores, Y_pred = drawn(30, 6, seed=2)
 
@@ -209,7 +254,7 @@ class TestInvariance:
     def test_rows_may_be_rescaled_alone_for_row_metrics_and_labels_for_label_metrics(self):
         shift = np.arange(30)[:, None] * 10.0
         for name in SCORED:
-            moved = shift if name in ROWS else np.arange(6) * 10.0 if name in LABELS else 0.0
+            moved = shift if name in ROWS or name in CURVES else np.arange(6) * 10.0 if name in LABELS else 0.0
             assert METRICS[name].function(self.Y, self.scores + moved) == METRICS[name].function(self.Y, self.scores)
 
     def test_permuted_rows_and_labels_change_nothing(self):

@@ -7,6 +7,8 @@ import pytest
 import sklearn.metrics as sk
 
 from mlrank.metrics import METRICS
+from mlrank.metrics.curves import auc_rank_curve, auc_rank_curve_mean
+from mlrank.metrics.rankings import map_macro
 from mlrank.metrics.sets import f1_macro, f1_micro, jaccard_samples, precision_macro
 
 FIXTURES = sorted((Path(__file__).parents[1] / "fixtures").glob("*.npz"))
@@ -79,6 +81,11 @@ def test_certified_values(path, case):
         "roc_micro": METRICS["auc_micro"].function(Y, scores).value,
         "rank_auc_instance": METRICS["auc_samples"].function(Y, scores).value,
         "map_group": METRICS["map_macro"].function(Y, scores).value,
+        "map_index": map_macro(Y, scores, ties="index").value,
+        "rank_auc_pooled": METRICS["auc_rank_curve"].function(Y, scores).value,
+        "rank_auc_pooled_index": auc_rank_curve(Y, scores, ties="index").value,
+        "rank_auc_curve": METRICS["auc_rank_curve_mean"].function(Y, scores).value,
+        "rank_auc_curve_index": auc_rank_curve_mean(Y, scores, ties="index").value,
         "topk_jaccard_1": jaccard_samples(Y, topk, empty=1.0).value,
         "topk_jaccard_skip": jaccard_samples(Y, topk).value,
         "topk_f1_macro_0": f1_macro(Y, topk, empty=0.0).value,

@@ -187,9 +187,9 @@ METRICS: dict[str, Metric] = {
         auc_rank_curve,
         True,
         "scores",
-        "The first k labels of every row are predicted, k = 0, 1, ... up to all: the area by trapezoids under the pooled "
-        "true over false positive rate. Tied labels count with their expectation over random order. A perfect ranking "
-        "stays below 1 unless all rows have equally many relevant labels. Undefined if all labels are of one class.",
+        "The first k labels of every row are predicted, k = 0, 1, ... up to all: the area by trapezoids under the true "
+        "over the false positive rate, both pooled. Tied labels count with their expectation. A perfect ranking stays "
+        "below 1 unless all rows have equally many relevant labels. Undefined if all labels are of one class.",
     ),
     "auc_rank_curve_single": Metric(
         partial(auc_rank_curve, among="single"),
@@ -207,8 +207,7 @@ METRICS: dict[str, Metric] = {
         auc_rank_curve_mean,
         True,
         "scores",
-        "As auc_rank_curve, but the rates at each k are means of the rows' own rates. Undefined for a row without "
-        "relevant or without irrelevant labels, which stays out of the means.",
+        "As auc_rank_curve, with means of the rows' own rates. Undefined for a row whose labels are of one class.",
     ),
     "map_macro": Metric(
         map_macro,

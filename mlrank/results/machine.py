@@ -7,6 +7,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from mlrank.hardware import cpu_model
+
 __all__ = ["checkout_commit", "environment"]
 
 _PACKAGES = ("mlrank", "numpy", "scipy", "scikit-learn", "numba")
@@ -19,7 +21,7 @@ def environment() -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": {name: version(name) for name in _PACKAGES},
         "platform": platform.platform(),
-        "cpu": _cpu_model(),
+        "cpu": cpu_model(),
         "cores": os.cpu_count(),
         "cores_allowed": _allowed_cores(),
         "threads": {name: os.environ[name] for name in _THREAD_VARIABLES if name in os.environ},
@@ -40,15 +42,6 @@ def checkout_commit() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() or None
-
-
-def _cpu_model() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())
 
 
 def _allowed_cores() -> int | None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, take_rows
+from mlrank.hardware import machine_name, peak_memory, reset_peak_memory
 from mlrank.metrics import METRICS, evaluate, measure
 from mlrank.search.limits import TimeLimit, time_limit
 from mlrank.search.rows import Rows, Table
@@ -117,7 +118,9 @@ def refit(task: Task, table: Table) -> Result:
     try:
         rows = Rows.of(task, table)
         _warm_up(task.chain.build(point), rows.train)
+        measurable = reset_peak_memory()
         fitted = _Shelf(task, rows).fit(point)
+        peak = peak_memory() if measurable else None
         started = time.perf_counter()
         scores, X_test = fitted.scores(rows.X_test)
         Y_pred = _cut(task, fitted, scores, X_test, rows)
@@ -130,7 +133,13 @@ def refit(task: Task, table: Table) -> Result:
         "info": asdict(fitted.model.info),
         "metrics": {name: value._asdict() for name, value in found.items()},
         "changes": list(rows.notes),
-        "time": {"fit": fitted.fit_seconds, "threshold": fitted.threshold_seconds, "predict": predict_seconds},
+        "time": {
+            "fit": fitted.fit_seconds,
+            "threshold": fitted.threshold_seconds,
+            "predict": predict_seconds,
+            "peak_memory": peak,
+            "machine": machine_name(),
+        },
     }
     arrays = {"scores": scores, "Y_pred": Y_pred, "Y_true": rows.Y_test, "rows": task.test}
     return Result(record, arrays if rows.known_test is None else arrays | {"known": rows.known_test})

@@ -72,6 +72,19 @@ class Cell:
         """The grid points, in the order of the configuration."""
         return self.method.grid()
 
+    @cached_property
+    def twins(self) -> tuple[int, ...]:
+        """Of each grid point the first one that gives the same fits: the only one of them to be fitted."""
+        first: dict[str, int] = {}
+        return tuple(first.setdefault(self._canonical(point), place) for place, point in enumerate(self.grid))
+
+    def _canonical(self, point: GridPoint) -> str:
+        """Return a text that is the same for grid points whose settings differ only where they have no effect."""
+        solver = self.method.solver_class(**point.settings)
+        if hasattr(solver, "canonical"):
+            solver = solver.canonical()
+        return repr((solver, point.threshold_settings, point.projection_settings))
+
     @property
     def searched_folds(self) -> range:
         """The folds to search; none where there is nothing to choose."""
@@ -89,7 +102,9 @@ class Cell:
     @cached_property
     def n_trials(self) -> int:
         """Number of fits that the search asks for."""
-        return count_fits(self.config.search.strategy, self.plan) * len(self.searched_folds)
+        strategy = self.config.search.strategy
+        n_points = len(set(self.twins)) if strategy == "grid" else count_fits(strategy, self.plan)
+        return n_points * len(self.searched_folds)
 
     def refit(self, index: int) -> Point:
         """Return a grid point as a fit on the whole training part."""
@@ -177,8 +192,10 @@ class Cell:
             try:
                 stage = next(search) if values is None else search.send(values)
             except StopIteration as stop:
-                return Outcome((), tuple(asked), stop.value, None if stop.value is None else means[stop.value])
-            trials = [Trial(i, fold, stage.fraction) for fold in self.searched_folds for i in stage.points]
+                chosen = None if stop.value is None else self.twins[stop.value]
+                return Outcome((), tuple(asked), chosen, None if stop.value is None else means[stop.value])
+            points = dict.fromkeys(self.twins[i] for i in stage.points)
+            trials = [Trial(i, fold, stage.fraction) for fold in self.searched_folds for i in points]
             asked |= dict.fromkeys(trials)
             missing = tuple(trial for trial in trials if self.trial(*trial).key not in journal)
             if missing:
@@ -191,7 +208,8 @@ class Cell:
 
         A point that failed in some fold is out: its mean would be over other folds than the others'.
         """
-        records = [journal[self.trial(index, fold, fraction).key] for fold in self.searched_folds]
+        twin = self.twins[index]
+        records = [journal[self.trial(twin, fold, fraction).key] for fold in self.searched_folds]
         if any(record["error"] for record in records):
             return None
         defined = [record["value"] for record in records if record["value"] is not None]

@@ -144,6 +144,9 @@ class Solver(Protocol):
     USES_UNLABELED: it wants ``TrainingSet.X_unlabeled``; the test rows are among them.
     TRANSDUCTIVE: its models score only rows that were in the training set, with labels or without.
     USES_KNOWN: it leaves out the entries that are False in ``TrainingSet.known``; another solver gets them as absent.
+
+    A solver may have ``canonical()``, which returns it with settings that have no effect at their defaults: grid points
+    that are the same then are fitted once.
     """
 
     SHARED: ClassVar[tuple[str, ...]] = ()

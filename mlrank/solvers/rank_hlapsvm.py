@@ -16,7 +16,7 @@ Cost beside Rank-SVM's: O(n m^2 + k m^2 + m^3 / 3) flops and an m x m matrix, or
 once for each (lam, nu); rows are dense for lam > 0. L, n x n, is never formed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -102,6 +102,10 @@ class RankHLapSVM:
             raise ValueError(f"distance must be one of {', '.join(DISTANCES)}, found {self.distance!r}")
         if self.kernel == "precomputed" and self.distance == "euclid":
             raise ValueError("distance 'euclid' needs rows of features, found kernel 'precomputed'")
+
+    def canonical(self) -> "RankHLapSVM":
+        """Return the solver with what has no effect at its default: without a penalty, the weights of its edges."""
+        return replace(self, nu=0.0, distance="squared") if self.lam == 0 else self
 
     def prepare(self, train: TrainingSet) -> Prepared:
         """List the label pairs and whiten the rows by I + lam X'LX, the same for every C."""

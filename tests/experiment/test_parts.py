@@ -219,3 +219,21 @@ def test_a_threshold_for_more_labels_than_there_are_is_refused_before_the_first_
 def test_a_split_that_does_not_fit_names_the_data_set(tmp_path):
     with pytest.raises(UserError, match=r"^'part-train': .*"):
         run(config_of(tmp_path, toy("Means"), "{kind: holdout, train: 500, test: 30}"), tmp_path / "r")
+
+
+def test_grid_points_that_differ_in_settings_without_effect_are_fitted_once(tmp_path):
+    method = "{solver: rank_hlapsvm, C: [0.1, 1], lam: [0, 1], nu: [0, 1, 2], threshold: svr_midpoint}"
+    config = config_of(tmp_path, method, scale="standard")
+    folder, events = run(config, tmp_path / "r", notify=(events := []).append), events
+    assert len(folder.journal.read()) == 2 * (1 + 3) * 3
+    assert events[0]["total"] == 2 * (1 + 3) * 3 + 1
+    (record,) = folder.runs()
+    assert record["search"]["n_trials"] == 2 * (1 + 3) * 3
+    ((_, (cell,)),) = plan_cells(config)
+    assert cell.twins == (0, 0, 0, 3, 4, 5, 6, 6, 6, 9, 10, 11)
+    values = {(p.settings["C"], p.settings["lam"], p.settings["nu"]): i for i, p in enumerate(cell.grid)}
+    means = {
+        key: np.mean([folder.journal.read()[cell.trial(cell.twins[i], fold).key]["value"] for fold in range(3)])
+        for key, i in values.items()
+    }
+    assert record["search"]["best"] == max(means.values())

@@ -21,7 +21,7 @@ from mlrank.linalg import CenteredRows, centre_columns
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers.base import FitInfo, LinearModel
 
-__all__ = ["RidgeSpace", "check_penalty", "kernel_space", "linear_space"]
+__all__ = ["RidgeSpace", "check_penalty", "gram_space", "kernel_space", "linear_space"]
 
 # Where the penalty is "auto": so much of the mean squared singular value.
 AUTO_PENALTY = 1e-6
@@ -107,7 +107,11 @@ def linear_space(rows: CenteredRows) -> RidgeSpace:
 
 def kernel_space(X: Features, settings: Any, centred: bool = True, bias: float = 0.0) -> RidgeSpace:
     """Decompose the kernel matrix of `X`, centred or as it is, with `bias` added to every entry."""
-    K = KERNELS[settings.kernel](X, X, settings.gamma, settings.degree, settings.coef0) + bias
+    return gram_space(KERNELS[settings.kernel](X, X, settings.gamma, settings.degree, settings.coef0) + bias, centred)
+
+
+def gram_space(K: FloatArray, centred: bool = True) -> RidgeSpace:
+    """Decompose a kernel matrix, centred or as it is."""
     level = K.mean(axis=0) if centred else np.zeros(len(K))
     if centred:
         K = centre_columns(centre_columns(K).T)

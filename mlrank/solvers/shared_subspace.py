@@ -21,22 +21,30 @@ the basis there, so nothing else changes.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
 
 from mlrank.arrays import FloatArray
 from mlrank.kernels import check_kernel
+from mlrank.kernels.rows import KernelRows
 from mlrank.linalg import CenteredRows
 from mlrank.solvers._kernel_model import KernelModel
-from mlrank.solvers._ridge_space import RidgeSpace, kernel_space, linear_space
+from mlrank.solvers._ridge_space import RidgeSpace, gram_space, linear_space
 from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_not_negative, check_positive
 
 __all__ = ["SharedSubspace", "default_rank"]
 
 # Of the largest eigenvalue: below it an eigenvalue of labels' products is rounding.
 NOISE = 1e-12
+
+
+class Decomposed(NamedTuple):
+    """The rows, decomposed; `rows` gives kernel values of other rows, None for the linear kernel."""
+
+    space: RidgeSpace
+    rows: KernelRows | None
 
 
 def default_rank(n_labels: int) -> int:
@@ -61,7 +69,7 @@ class SharedSubspace:
     rank : int or "auto"
         Dimension of the subspace, 0 or above; "auto" is `default_rank`. Beyond the rank of X'Y alpha has no effect.
     kernel, gamma, degree, coef0 : str, float, int, float
-        A key of KERNELS and its constants.
+        A key of KERNELS and its constants, or "precomputed": the rows of X then are those of the kernel matrix.
     """
 
     alpha: float = 1.0
@@ -79,12 +87,15 @@ class SharedSubspace:
     def __post_init__(self) -> None:
         check_not_negative(self, "alpha", "beta")
         check_positive(self, "gamma", "degree")
-        check_kernel(self.kernel)
+        check_kernel(self.kernel, precomputed=True)
         _check_rank(self.rank)
 
-    def prepare(self, train: TrainingSet) -> RidgeSpace:
+    def prepare(self, train: TrainingSet) -> Decomposed:
         """Decompose the rows, which alpha, beta and rank share."""
-        return linear_space(CenteredRows(train.X)) if self.kernel == "linear" else kernel_space(train.X, self)
+        if self.kernel == "linear":
+            return Decomposed(linear_space(CenteredRows(train.X)), None)
+        rows = KernelRows(train.X, self.kernel, self.degree, self.coef0)
+        return Decomposed(gram_space(rows.gram(self.gamma)), rows)
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
@@ -92,9 +103,17 @@ class SharedSubspace:
         operations = float(n_samples) * n_features * size + 10.0 * float(size) ** 3
         return operations, 8.0 * (3.0 * size**2 + n_samples * n_labels)
 
-    def fit(self, train: TrainingSet, prepared: RidgeSpace | None = None) -> LinearModel | KernelModel:
-        """Solve the problem on `train`; a label that all rows carry, or none, has the constant score 1 or 0."""
-        space = self.prepare(train) if prepared is None else prepared
+    def fit(self, train: TrainingSet, prepared: Decomposed | None = None) -> LinearModel | KernelModel:
+        """Solve the problem on `train`; a label that all rows carry, or none, has the constant score 1 or 0.
+
+        Raises
+        ------
+        ValueError
+            If the kernel is not defined for the rows, or a precomputed one is none.
+        """
+        space, rows = self.prepare(train) if prepared is None else prepared
+        if prepared is None and rows is not None:
+            rows.forget()
         Y = train.Y.astype(np.float64)
         mean, n = Y.mean(axis=0), train.n_samples
         root = np.sqrt(space.values)[:, None]
@@ -108,7 +127,10 @@ class SharedSubspace:
         # At the minimum the quadratic part is half of the linear one.
         objective = float(((Y - mean) ** 2).sum() / n - np.sum(right * weights))
         info = FitInfo(1, objective, 0.0, True, self._notes(wanted, basis.shape[1]))
-        return space.model(train.X, space.coef(root * weights, 0.0), mean, self, info)
+        coef = space.coef(root * weights, 0.0)
+        if rows is None:
+            return space.model(train.X, coef, mean, self, info)
+        return KernelModel.of(rows, coef, mean - coef @ space.level, self.gamma, info)
 
     def _notes(self, wanted: int, found: int) -> tuple[str, ...]:
         if wanted < found or self.alpha == 0:

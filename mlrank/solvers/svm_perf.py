@@ -35,11 +35,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from mlrank.arrays import BoolArray, Features, FloatArray, take_rows
+from mlrank.arrays import BoolArray, Features, FloatArray
 from mlrank.errors import unknown_name
-from mlrank.kernels import KERNELS
+from mlrank.kernels import KERNELS, check_kernel
+from mlrank.kernels.rows import KernelRows
 from mlrank.solvers._kernel_model import KernelModel
-from mlrank.solvers._rank_svm_settings import kernel_matrix
 from mlrank.solvers._svm_perf_planes import LabelSearch, Point, Side, Solution
 from mlrank.solvers._svm_perf_platt import log_odds
 from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_positive
@@ -141,23 +141,23 @@ class SVMPerfROC:
     tol: float = 1e-3
     max_iter: int = 5000
 
-    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0")
+    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "degree", "coef0")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_positive(self, "C", "gamma", "degree", "tol", "max_iter")
-        choices = {"kernel": (*KERNELS, "precomputed"), "C_convention": C_CONVENTION, "planes": PLANES}
-        for name, known in choices.items():
+        check_kernel(self.kernel, precomputed=True)
+        for name, known in {"C_convention": C_CONVENTION, "planes": PLANES}.items():
             if getattr(self, name) not in known:
                 raise ValueError(unknown_name(name, getattr(self, name), known))
 
-    def prepare(self, train: TrainingSet) -> Products:
-        """Compute the kernel matrix, the same for every C."""
+    def prepare(self, train: TrainingSet) -> Products | KernelRows:
+        """Return what makes kernel matrices for every gamma, or how products with the rows are best taken."""
         X = train.X
         if self.kernel != "linear":
-            return Products(X, kernel_matrix(train, self), by_weights=False)
+            return KernelRows(X, self.kernel, self.degree, self.coef0)
         nonzeros = X.nnz if hasattr(X, "nnz") else X.size
         if train.n_samples**2 <= 2 * nonzeros:
             return Products(X, KERNELS["linear"](X, X, self.gamma), by_weights=False)
@@ -168,17 +168,21 @@ class SVMPerfROC:
         side = min(n_features, 2 * n_samples) * 8.0 * 50 * min(n_labels, LABELS_AT_ONCE)
         if self.kernel == "linear":
             return 50.0 * n_samples * n_features * n_labels, side
-        return float(n_samples) ** 2 * (n_features + 50 * n_labels), 8.0 * n_samples**2 + side
+        # The kernel matrix, and the distances that it is made of.
+        return float(n_samples) ** 2 * (n_features + 50 * n_labels), 24.0 * n_samples**2 + side
 
-    def fit(self, train: TrainingSet, prepared: Products | None = None) -> LinearModel | KernelModel:
+    def fit(self, train: TrainingSet, prepared: Products | KernelRows | None = None) -> LinearModel | KernelModel:
         """Fit one machine for each label of `train`.
 
         Raises
         ------
         ValueError
-            If the kernel matrix does not fit into memory, or a precomputed one is not symmetric.
+            If the kernel is not defined for the rows, or a precomputed one is none.
         """
-        products = self.prepare(train) if prepared is None else prepared
+        ready = self.prepare(train) if prepared is None else prepared
+        products = Products(train.X, ready.gram(self.gamma), False) if isinstance(ready, KernelRows) else ready
+        if prepared is None and isinstance(ready, KernelRows):
+            ready.forget()
         known = np.ones_like(train.Y) if train.known is None else train.known
         positive, negative = train.Y & known, ~train.Y & known
         mixed = np.flatnonzero(positive.any(axis=0) & negative.any(axis=0))
@@ -193,7 +197,10 @@ class SVMPerfROC:
             for label, search in zip(labels, found, strict=True):
                 coef[label], intercept[label] = self._scaled(search)
             solutions += [search.solution for search in found]
-        return self._model(train, products, coef, intercept, self._info(solutions))
+        info = self._info(solutions)
+        if isinstance(ready, KernelRows):
+            return KernelModel.of(ready, coef, intercept, self.gamma, info)
+        return LinearModel(coef if products.by_weights else _weights(train.X, coef), intercept, info)
 
     def _search(self, positive: BoolArray, negative: BoolArray, products: Products) -> LabelSearch:
         side = Side(np.flatnonzero(positive), np.flatnonzero(negative))
@@ -214,14 +221,7 @@ class SVMPerfROC:
         gap = (primal - sum(solution.dual for solution in solutions)) / primal if primal > 0 else 0.0
         return FitInfo(sum(solution.n_planes for solution in solutions), primal, gap, gap <= self.tol)
 
-    def _model(
-        self, train: TrainingSet, products: Products, coef: FloatArray, intercept: FloatArray, info: FitInfo
-    ) -> LinearModel | KernelModel:
-        if products.by_weights:
-            return LinearModel(coef, intercept, info)
-        if self.kernel == "linear":
-            return LinearModel(np.ascontiguousarray((train.X.T @ coef.T).T), intercept, info)
-        support = np.flatnonzero(coef.any(axis=0))
-        rows = support if self.kernel == "precomputed" else take_rows(train.X, support)
-        dual = np.ascontiguousarray(coef[:, support])
-        return KernelModel(rows, dual, intercept, self.kernel, self.gamma, info, self.degree, self.coef0)
+
+def _weights(X: Features, coef: FloatArray) -> FloatArray:
+    """Return the weights (n_labels, n_features) of coefficients of the rows."""
+    return np.ascontiguousarray((X.T @ coef.T).T)

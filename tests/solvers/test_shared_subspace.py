@@ -155,6 +155,8 @@ def test_sparse_rows_and_kernels_give_the_same_scores(shape):
     kernel = {"kernel": "polynomial", "degree": 1, "coef0": 5.0, "gamma": 1.0}
     curved = subspace(**settings, **kernel).fit(TrainingSet(X, Y))
     assert np.allclose(curved.decision_function(new), linear.decision_function(new), atol=1e-8)
+    given = subspace(**settings, kernel="precomputed").fit(TrainingSet(X @ X.T, Y))
+    assert np.allclose(given.decision_function(new @ X.T), linear.decision_function(new), atol=1e-8)
 
 
 def test_the_chi2_kernel_is_that_of_its_feature_space():

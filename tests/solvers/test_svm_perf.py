@@ -295,7 +295,7 @@ class TestLogOdds:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"kernel": "chi"}, "unknown kernel 'chi'. Did you mean 'chi2'"),
+        ({"kernel": "chi"}, "kernel must be one of linear, .*, precomputed, found 'chi'"),
         ({"planes": "line"}, "unknown planes 'line'"),
         ({"C_convention": "percent"}, "unknown C_convention 'percent'"),
         ({"gamma": 0.0}, "gamma must be a number above 0"),
@@ -306,7 +306,9 @@ def test_wrong_settings_are_refused(wrong, message):
         machine(**wrong)
 
 
-def test_a_precomputed_kernel_must_be_symmetric():
+def test_a_precomputed_kernel_must_be_one():
     X, Y = random_problem()
     with pytest.raises(ValueError, match="must be a symmetric matrix"):
         machine(kernel="precomputed").fit(TrainingSet(X, Y))
+    with pytest.raises(ValueError, match="must be positive semidefinite"):
+        machine(kernel="precomputed").fit(TrainingSet(-X @ X.T, Y))

@@ -9,6 +9,7 @@ from mlrank.solvers.cplst import CPLST
 from mlrank.solvers.faie import FaIE
 from mlrank.solvers.hypergraph_spectral import HypergraphSpectral
 from mlrank.solvers.mcgf import MCGF
+from mlrank.solvers.ml_loc import MLLOC
 from mlrank.solvers.plst import PLST
 from mlrank.solvers.rank_hlapsvm import RankHLapSVM
 from mlrank.solvers.rank_svm import RankSVM
@@ -26,6 +27,7 @@ SOLVERS: dict[str, type[Any]] = {
     "plst": PLST,
     "cplst": CPLST,
     "faie": FaIE,
+    "ml_loc": MLLOC,
     "svm_perf": SVMPerfROC,
     "smse": SMSE,
     "mcgf": MCGF,

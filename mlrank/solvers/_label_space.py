@@ -150,12 +150,12 @@ def check_settings(solver: Any) -> None:
         raise ValueError(unknown_name("hat_bias", solver.hat_bias, HAT_BIASES))
 
 
-def check_components(solver: Any) -> None:
-    """Raise ValueError unless n_components is a whole number, or a part of the labels between 0 and 1."""
-    check_positive(solver, "n_components")
-    value = solver.n_components
+def check_components(solver: Any, name: str = "n_components") -> None:
+    """Raise ValueError unless a setting is a whole number, or a part of the labels between 0 and 1."""
+    check_positive(solver, name)
+    value = getattr(solver, name)
     if isinstance(value, float) and value >= 1 and (value == 1 or not value.is_integer()):
-        raise ValueError(f"n_components must be a whole number or a part of the labels below 1, found {value!r}")
+        raise ValueError(f"{name} must be a whole number or a part of the labels below 1, found {value!r}")
 
 
 def n_components_of(value: float, n_labels: int) -> int:

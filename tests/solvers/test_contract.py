@@ -18,6 +18,7 @@ WEIGHT = {
     "plst": "n_components",
     "cplst": "n_components",
     "faie": "n_components",
+    "ml_loc": "lam1",
     "shared_subspace": "alpha",
     "smse": "tau",
     "mcgf": "b",
@@ -25,7 +26,12 @@ WEIGHT = {
 # Where that weight may be 0.
 ZERO_ALLOWED = {"shared_subspace"}
 TIGHT = {"hypergraph_spectral": {"svm_tol": 1e-9}}
-HARD = {"hypergraph_spectral": {"backend": "iterative", "lam": 1e-3}, "smse": {"beta": 10.0}, "mcgf": {}}
+HARD = {
+    "hypergraph_spectral": {"backend": "iterative", "lam": 1e-3},
+    "smse": {"beta": 10.0},
+    "mcgf": {},
+    "ml_loc": {"lam1": 1e-3, "lam2": 1e-3},
+}
 # Closed forms have no tolerance and never give up.
 CLOSED = {key for key in KEYS if "tol" not in {field.name for field in fields(SOLVERS[key])}}
 

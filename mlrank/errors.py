@@ -1,10 +1,12 @@
 """The one exception that means "the user can mend this", and the "did you mean" helper."""
 
-from collections.abc import Iterable
+import errno
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
-__all__ = ["UserError", "unknown_name"]
+__all__ = ["UserError", "os_errors", "unknown_name"]
 
 
 class UserError(Exception):
@@ -44,3 +46,15 @@ def unknown_name(what: str, found: object, known: Iterable[str]) -> str:
         near = [lowered[hit] for hit in get_close_matches(str(found).lower(), lowered, n=1, cutoff=0.5)]
     hint = f" Did you mean '{near[0]}'?" if near else ""
     return f"unknown {what} '{found}'.{hint} Known: {', '.join(names)}."
+
+
+@contextmanager
+def os_errors(doing: str, path: Path) -> Iterator[None]:
+    """Turn an OSError inside the block into a UserError that names the path and the reason."""
+    try:
+        yield
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        if error.errno == errno.ENOTDIR or (error.errno == errno.EEXIST and not path.is_dir()):
+            reason = "a file stands where a folder is needed"
+        raise UserError(f"cannot {doing}: {reason}", path) from error

@@ -6,14 +6,14 @@ deviation and `minmax` by the largest absolute value; `Scaling.note` says so for
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray
 
-__all__ = ["SCALERS", "MinMax", "NoScaling", "Scaler", "Scaling", "Standard", "UnitL1", "UnitL2"]
+__all__ = ["SCALERS", "SCALINGS", "MinMax", "NoScaling", "Scaler", "Scaling", "Standard", "UnitL1", "UnitL2"]
 
 
 class Scaling(Protocol):
@@ -31,6 +31,14 @@ class Scaling(Protocol):
 
     def __call__(self, X: Features) -> Features:
         """Return scaled features of the same kind, ndarray or csr_array."""
+        ...
+
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """Return the arrays that define the scaling."""
+        ...
+
+    def meta(self) -> Mapping[str, Any]:
+        """Return the rest of what defines it, as JSON values; "scaling" names its kind."""
         ...
 
 
@@ -69,6 +77,14 @@ class ColumnScaling:
             return csr_array((X.data / self.divisor[X.indices], X.indices, X.indptr), shape=X.shape)
         return (X - self.shift) / self.divisor
 
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """Return `divisor` and, where there is one, `shift`."""
+        return {"divisor": self.divisor} if self.shift is None else {"divisor": self.divisor, "shift": self.shift}
+
+    def meta(self) -> Mapping[str, Any]:
+        """Return the kind of scaling and what is said about it."""
+        return {"scaling": "columns", "n_constant": self.n_constant, "note": self.note}
+
 
 @dataclass(frozen=True)
 class RowScaling:
@@ -92,6 +108,14 @@ class RowScaling:
         total = np.asarray(magnitude.sum(axis=1))
         return _divide_rows(X, _no_zeros(total if self.order == 1 else np.sqrt(total)))
 
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """Return no arrays."""
+        return {}
+
+    def meta(self) -> Mapping[str, Any]:
+        """Return the kind of scaling and the order of the norm."""
+        return {"scaling": "rows", "order": self.order}
+
 
 @dataclass(frozen=True)
 class Untouched:
@@ -103,6 +127,14 @@ class Untouched:
     def __call__(self, X: Features) -> Features:
         """Return `X` itself."""
         return X
+
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """Return no arrays."""
+        return {}
+
+    def meta(self) -> Mapping[str, Any]:
+        """Return the kind of scaling."""
+        return {"scaling": "none"}
 
 
 @dataclass(frozen=True)
@@ -176,6 +208,9 @@ SCALERS: Mapping[str, type[Scaler]] = {
     "l2": UnitL2,
     "l1": UnitL1,
 }
+
+# Fitted scalings by what their ``meta()["scaling"]`` says.
+SCALINGS: Mapping[str, type[Scaling]] = {"columns": ColumnScaling, "rows": RowScaling, "none": Untouched}
 
 
 def _columns(shift: FloatArray | None, divisor: FloatArray, constant: BoolArray, note: str) -> ColumnScaling:

@@ -12,10 +12,10 @@ PACKAGE = Path(__file__).parent.parent / "mlrank"
 # A new module fails these tests until it is given a row here.
 ROWS = (
     ("errors", "scalars"),
-    ("arrays", "hardware", "resources", "yamlfile"),
+    ("arrays", "hardware", "resources", "stored", "yamlfile"),
     ("kernels", "graphs", "hypergraph", "linalg"),
     ("splits", "scaling", "solvers", "thresholds", "metrics"),
-    ("datasets",),
+    ("datasets", "models"),
     ("config", "search", "results"),
     ("stats",),
     ("tables", "plots"),

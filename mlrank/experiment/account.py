@@ -9,7 +9,7 @@ from mlrank.config import GridPoint
 from mlrank.experiment.cell import Cell, Outcome
 from mlrank.results import checkout_commit
 
-__all__ = ["describe", "summary"]
+__all__ = ["about_model", "describe", "summary"]
 
 
 def summary(cell: Cell, outcome: Outcome, journal: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -51,6 +51,20 @@ def describe(cell: Cell, index: int | None) -> dict[str, Any]:
         "inputs": cell.inputs,
         "commit": checkout_commit(),
         "version": __version__,
+    }
+
+
+def about_model(cell: Cell, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the model file of a run says of itself, beside the model."""
+    data, dataset = record["dataset"], cell.data.dataset
+    return {
+        **{name: record[name] for name in ("experiment", "method", "split", "threshold", "projection", "commit")},
+        "solver": {"kind": record["solver"], "settings": record["settings"]},
+        "scale": cell.config.scale,
+        "data": {name: data[name] for name in ("name", "source", "hash", "n_train")},
+        "label_names": dataset.label_names,
+        "feature_names": dataset.feature_names,
+        "config": cell.config.resolved(),
     }
 
 

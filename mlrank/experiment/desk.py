@@ -4,9 +4,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mlrank.experiment.account import describe, summary
+from mlrank.experiment.account import about_model, describe, summary
 from mlrank.experiment.cell import Cell, Outcome
 from mlrank.metrics import METRICS
+from mlrank.models import Fit, model_bytes
 from mlrank.results import Claims, RunFolder
 from mlrank.search import Point, Pool, Result, Task, execute
 
@@ -16,7 +17,7 @@ Event = Mapping[str, Any]
 Notify = Callable[[Event], None]
 
 # What a refit says of a run, beside its time and changes.
-RUN_FIELDS = ("status", "error", "info", "metrics")
+RUN_FIELDS = ("status", "error", "info", "metrics", "model")
 # How long to wait before looking again whether another process has made the fits that it claims.
 WAIT_SECONDS = 0.5
 
@@ -134,19 +135,22 @@ class Desk:
             return False
         return True
 
-    def _file_refit(self, cell: Cell, found: dict[str, Any], arrays: Mapping[str, Any]) -> None:
+    def _file_refit(
+        self, cell: Cell, found: dict[str, Any], arrays: Mapping[str, Any], model: Fit | None = None
+    ) -> None:
         outcome = cell.outcome(self.journal)
         record = self._described(cell, outcome)
         changes = [*record["dataset"]["changes"], *found["changes"]]
         merged = {"dataset": record["dataset"] | {"changes": changes}, "time": record["time"] | found["time"]}
-        self._store(cell, record | {name: found[name] for name in RUN_FIELDS} | merged, arrays)
+        record |= {name: found[name] for name in RUN_FIELDS} | merged
+        self._store(cell, record, arrays, None if model is None else model_bytes(model, about_model(cell, record)))
 
     def _file_failed_search(self, cell: Cell) -> None:
         outcome = cell.outcome(self.journal)
         errors = [self.journal[cell.trial(*trial).key]["error"] for trial in outcome.asked]
         undefined = f"{cell.config.search.metric} was undefined for every grid point in every fold"
         error = next(filter(None, errors), undefined)
-        failure: dict[str, Any] = {"status": "failed", "error": error, "info": None, "metrics": {}}
+        failure: dict[str, Any] = {"status": "failed", "error": error, "info": None, "metrics": {}, "model": None}
         self._store(cell, self._described(cell, outcome) | failure, {})
 
     def _described(self, cell: Cell, outcome: Outcome) -> dict[str, Any]:
@@ -155,8 +159,8 @@ class Desk:
         found = summary(cell, outcome, self.journal)
         return describe(cell, outcome.chosen) | {"search": found, "time": {"search": seconds}}
 
-    def _store(self, cell: Cell, record: dict[str, Any], arrays: Mapping[str, Any]) -> None:
-        self.folder.write_run(record, arrays)
+    def _store(self, cell: Cell, record: dict[str, Any], arrays: Mapping[str, Any], model: bytes | None = None) -> None:
+        self.folder.write_run(record, arrays, model)
         self.filed.add(cell.key)
         self.claims.release(cell.key)
         self.notify({"kind": "run", "record": record, "cell": cell.label})

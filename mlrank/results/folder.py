@@ -29,8 +29,9 @@ PLANNED = "planned.json"
 class RunFolder:
     """``results/<experiment>/``: config.yaml, environment.json, log.jsonl, trials.jsonl, runs/, tables/.
 
-    A run is ``runs/<dataset>/<split>/<method>.json`` with its arrays in the ``.npz`` beside it. The JSON is
-    written last, so a run whose JSON exists is complete. It holds the real names.
+    A run is ``runs/<dataset>/<split>/<method>.json`` with its arrays in the ``.npz`` beside it, and its model, where
+    that can be stored, in the ``.model``. The JSON is written last, so a run whose JSON exists is complete. It holds
+    the real names.
 
     Parameters
     ----------
@@ -120,8 +121,12 @@ class RunFolder:
         with os_errors("write the log", path), open(path, "a", encoding="utf-8") as handle:
             handle.write(line)
 
-    def write_run(self, record: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+    def write_run(
+        self, record: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], model: bytes | None = None
+    ) -> None:
         """Write one run; it replaces an earlier run of the same dataset, split and method.
+
+        `model` is the content of a model file.
 
         Raises
         ------
@@ -132,13 +137,16 @@ class RunFolder:
         if path.exists() and _names(old := _read_record(path)) != _names(record):
             taken = " / ".join(_names(old))
             raise UserError(f"this disk does not tell letter case, and the file already holds the run {taken}", path)
-        arrays_path = path.with_suffix(".npz")
+        arrays_path, model_path = (path.with_suffix(ending) for ending in (".npz", ".model"))
         with os_errors("replace the run", path):
             # The old JSON goes first: with new arrays beside it, it would look complete.
             path.unlink(missing_ok=True)
             arrays_path.unlink(missing_ok=True)
+            model_path.unlink(missing_ok=True)
         if arrays:
             write_atomic(arrays_path, npz_bytes(arrays))
+        if model is not None:
+            write_atomic(model_path, model)
         write_atomic(path, dump_json({"format": FORMAT, **record}).encode())
 
     def find_run(self, dataset: str, split: str, method: str) -> dict[str, Any] | None:

@@ -11,10 +11,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, take_rows
 from mlrank.hardware import machine_name, peak_memory, reset_peak_memory
 from mlrank.metrics import METRICS, evaluate, measure
+from mlrank.models import PROBE_ROWS, Fit, Predictor
 from mlrank.search.limits import TimeLimit, time_limit
 from mlrank.search.rows import Rows, Table
 from mlrank.search.tasks import Chain, Point, Result, Task
@@ -88,7 +90,7 @@ def _failure(point: Point) -> dict[str, Any]:
 
 
 def _failed_run() -> dict[str, Any]:
-    return {"status": "failed", "error": None, "info": None, "metrics": {}, "changes": [], "time": {}}
+    return {"status": "failed", "error": None, "info": None, "metrics": {}, "changes": [], "time": {}, "model": None}
 
 
 def _attempt(task: Task, rows: Rows, shelf: "_Shelf", point: Point) -> dict[str, Any]:
@@ -142,7 +144,17 @@ def refit(task: Task, table: Table) -> Result:
         },
     }
     arrays = {"scores": scores, "Y_pred": Y_pred, "Y_true": rows.Y_test, "rows": task.test}
-    return Result(record, arrays if rows.known_test is None else arrays | {"known": rows.known_test})
+    model, record["model"] = _stored(fitted, rows, take_rows(table.X, task.test[:PROBE_ROWS]))
+    return Result(record, arrays if rows.known_test is None else arrays | {"known": rows.known_test}, model)
+
+
+def _stored(fitted: Fitted, rows: Rows, probe: Features) -> tuple[Fit | None, dict[str, str | None]]:
+    """Return the model as it is stored and what the record says of it; None and why not for one that cannot be."""
+    predictor = Predictor(rows.scaling, fitted.projection, fitted.model, fitted.cut, issparse(rows.train.X))
+    try:
+        return Fit.of(predictor, rows.train, probe), {"not_stored": None}
+    except Exception as error:  # a solver of the user's may give any object for a model
+        return None, {"not_stored": " ".join(f"{error}".split()) or type(error).__name__}
 
 
 def _warm_up(solver: Any, train: TrainingSet) -> None:

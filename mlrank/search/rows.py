@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, take_rows
-from mlrank.scaling import SCALERS
+from mlrank.scaling import SCALERS, Scaling
 from mlrank.search.tasks import Task
 from mlrank.solvers import TrainingSet
 
@@ -37,6 +37,7 @@ class Rows:
     known : mask of the labels of the training rows, for the threshold
     X_test, Y_test, known_test : what the fit is judged on
     notes : what was changed
+    scaling : what scaled them
     """
 
     train: TrainingSet
@@ -45,6 +46,7 @@ class Rows:
     Y_test: BoolArray
     known_test: BoolArray | None
     notes: tuple[str, ...]
+    scaling: Scaling
 
     @classmethod
     def of(cls, task: Task, table: Table) -> "Rows":
@@ -65,7 +67,7 @@ class Rows:
             notes.append(f"{count} unknown label entries of the training rows taken as absent by {solver.__name__}")
         train = TrainingSet(scaling(X), Y, unlabeled, heeded)
         X_test = scaling(take_rows(table.X, task.test))
-        return cls(train, known, X_test, Y_test, known_test, tuple(filter(None, notes)))
+        return cls(train, known, X_test, Y_test, known_test, tuple(filter(None, notes)), scaling)
 
 
 def _labels(Y: BoolArray, mask: BoolArray | None, rows: Any) -> tuple[BoolArray, BoolArray | None]:

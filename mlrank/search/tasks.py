@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from mlrank.arrays import IntArray
+from mlrank.models import Fit
 
 __all__ = ["Chain", "Point", "Result", "Task", "groups"]
 
@@ -80,10 +81,11 @@ class Task:
 
 
 class Result(NamedTuple):
-    """What came of one point: the record, and for a refit the arrays."""
+    """What came of one point: the record, and for a refit the arrays and the model, where it can be stored."""
 
     record: dict[str, Any]
     arrays: dict[str, np.ndarray[Any, Any]]
+    model: Fit | None = None
 
 
 def groups(chain: Chain, points: Sequence[Point]) -> list[tuple[Point, ...]]:

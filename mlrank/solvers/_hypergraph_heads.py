@@ -75,8 +75,8 @@ class NeighborModel:
 
     def arrays(self) -> Mapping[str, Any]:
         """Return the arrays that define the model."""
-        return {"Z_train": self.Z_train, "Y_train": self.Y_train, **self.projection.arrays()}
+        return {"Z_train": self.Z_train, "Y_train": self.Y_train}
 
     def meta(self) -> Mapping[str, Any]:
-        """Return the kind of model and its settings."""
-        return {"model": "projected_neighbors", "n_neighbors": self.n_neighbors, **self.projection.meta()}
+        """Return the kind of model and its settings; `projection` is stored as a part of its own."""
+        return {"model": "projected_neighbors", "n_neighbors": self.n_neighbors}

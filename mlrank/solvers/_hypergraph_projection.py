@@ -42,11 +42,11 @@ class Projection:
 
     def arrays(self) -> Mapping[str, Any]:
         """Return the arrays that define the projection."""
-        return {"projection": self.coef, "offset": self.offset}
+        return {"coef": self.coef, "offset": self.offset, **_spectrum(self.eigenvalues)}
 
     def meta(self) -> Mapping[str, Any]:
-        """Return the rest of what defines it."""
-        return {"kernel": "linear"}
+        """Return the kind of projection."""
+        return {"projection": "linear"}
 
 
 @dataclass(frozen=True)
@@ -89,12 +89,17 @@ class KernelProjection:
 
     def arrays(self) -> Mapping[str, Any]:
         """Return the arrays that define the projection."""
-        return {"X_train": self.X_train, "dual": self.dual, "offset": self.offset}
+        return {"X_train": self.X_train, "dual": self.dual, "offset": self.offset, **_spectrum(self.eigenvalues)}
 
     def meta(self) -> Mapping[str, Any]:
-        """Return the rest of what defines it."""
-        return {"kernel": self.kernel, "gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        """Return the kind of projection and its kernel."""
+        constants = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+        return {"projection": "kernel", "kernel": self.kernel, **constants}
 
     @property
     def _constants(self) -> tuple[float, int, float]:
         return self.gamma, self.degree, self.coef0
+
+
+def _spectrum(eigenvalues: FloatArray | None) -> Mapping[str, FloatArray]:
+    return {} if eigenvalues is None else {"eigenvalues": eigenvalues}

@@ -8,7 +8,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray
 
-__all__ = ["FeatureCut", "LabelCut", "OracleCut", "ScoreCut", "TopCut", "check_scores"]
+__all__ = ["CUTS", "FeatureCut", "LabelCut", "OracleCut", "ScoreCut", "TopCut", "check_scores"]
 
 
 def check_scores(scores: FloatArray, Y: BoolArray | None = None, X: Features | None = None) -> None:
@@ -165,6 +165,16 @@ class OracleCut:
     def meta(self) -> Mapping[str, Any]:
         """Return the kind of cut."""
         return {"cut": "oracle"}
+
+
+# Cuts by what their ``meta()["cut"]`` says.
+CUTS: Mapping[str, type[Any]] = {
+    "label": LabelCut,
+    "feature": FeatureCut,
+    "score": ScoreCut,
+    "top": TopCut,
+    "oracle": OracleCut,
+}
 
 
 def _best(scores: FloatArray, sizes: np.ndarray[Any, Any]) -> BoolArray:

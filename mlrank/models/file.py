@@ -1,0 +1,125 @@
+"""Model files: one zip of npy arrays and a JSON header, with nothing in it that could run."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+from scipy.sparse import csr_array
+
+from mlrank.arrays import BoolArray, Features, FloatArray
+from mlrank.errors import UserError
+from mlrank.models.header import FORMAT, KIND, Header, header_of
+from mlrank.models.predictor import Fit, Predictor, restored
+from mlrank.stored import archive_bytes, dump_json, read_archive
+
+__all__ = ["StoredModel", "load_model", "model_bytes"]
+
+HEADER = "header.json"
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """A model from a file.
+
+    Parameters
+    ----------
+    header : Header
+    predictor : Predictor
+    """
+
+    header: Header
+    predictor: Predictor
+
+    @property
+    def label_names(self) -> tuple[str, ...]:
+        """Names of the labels, in the order of the scores."""
+        return self.header.label_names
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features, in the order of the columns of X."""
+        return self.header.feature_names
+
+    def decision_function(self, X: Features) -> FloatArray:
+        """Return scores (n_samples, n_labels), larger = more relevant."""
+        return self.predictor.decision_function(X)
+
+    def predict(self, X: Features) -> BoolArray:
+        """Return label sets (n_samples, n_labels)."""
+        return self.predictor.predict(X)[1]
+
+
+def model_bytes(fit: Fit, about: Mapping[str, Any]) -> bytes:
+    """Return the content of a model file; equal models give equal bytes.
+
+    Parameters
+    ----------
+    fit : Fit
+    about : the fields of Header beside kind, format, versions, sparse and parts
+    """
+    header = header_of({**about, "sparse": fit.sparse, "parts": fit.parts})
+    return archive_bytes({HEADER: dump_json(header.plain())}, fit.arrays)
+
+
+def load_model(path: Path | str) -> StoredModel:
+    """Open a model file.
+
+    Nothing in it is run, and its arrays are checked before they are used, so a file of unknown origin does no harm.
+
+    Raises
+    ------
+    UserError
+        If the file is missing, damaged or no model, or of a later format.
+    """
+    path = Path(path)
+    found = read_archive(path)
+    header = _header(found.pop(HEADER, None), path)
+    if stray := sorted(name for name in found if name.endswith(".json")):
+        raise UserError(f"damaged: holds {stray[0]}, which is no part of a model", path)
+    try:
+        predictor = restored(header.parts, found, header.sparse)
+        _check(predictor, header)
+    except Exception as error:  # whatever an array that does not fit makes the parts raise
+        raise UserError(f"damaged: the parts of the model do not fit together ({_told(error)})", path) from error
+    return StoredModel(header, predictor)
+
+
+def _header(found: Any, path: Path) -> Header:
+    if not isinstance(found, dict) or found.get("kind") != KIND:
+        raise UserError(f"no model of mlrank: it holds no {HEADER} that says so", path)
+    if found.get("format") != FORMAT:
+        raise UserError(f"has model format {str(found.get('format'))[:20]}, this version reads {FORMAT}", path)
+    try:
+        return Header.model_validate(found)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(map(str, first["loc"]))[:80]
+        raise UserError(f"damaged: {HEADER}: {where}: {first['msg'].lower()}", path) from error
+
+
+def _check(predictor: Predictor, header: Header) -> None:
+    """Score a row of zeros, or look at the scores of a model that knows its own rows alone."""
+    shape = (1, len(header.feature_names))
+    row = csr_array(shape) if header.sparse else np.zeros(shape)
+    with np.errstate(all="ignore"):
+        if predictor.transductive:
+            model = predictor.model
+            if model.digests.shape != (len(model.scores), 16) or not 0 <= model.n_train <= len(model.scores):
+                raise ValueError("rows and scores differ in number")
+            scores = model.scores[:1]
+            predictor.scaling(row)
+        else:
+            scores = predictor.decision_function(row)
+    if scores.dtype != np.float64 or scores.shape != (1, len(header.label_names)):
+        raise ValueError(f"scores of shape {scores.shape} for {len(header.label_names)} labels")
+    seen = predictor.scaling(row)
+    if predictor.projection is not None:
+        seen = predictor.projection.transform(seen)
+    predictor.cut(np.zeros(scores.shape), seen, np.zeros(scores.shape, np.bool_))
+
+
+def _told(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:120]

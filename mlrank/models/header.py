@@ -1,0 +1,112 @@
+"""What a model file says of itself, beside the arrays."""
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from mlrank import __version__
+
+__all__ = ["FORMAT", "KIND", "Header", "header_of", "numbered", "versions"]
+
+KIND = "mlrank model"
+FORMAT = 1
+# Every column has a name; as the readers of data do, refuse more.
+MOST_FEATURES, MOST_LABELS = 1 << 23, 1 << 20
+
+_STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+def _names(value: Any) -> Any:
+    """Return names written in full where they are consecutive numbers."""
+    if isinstance(value, dict) and value.keys() == {"from", "count"}:
+        first, count = value["from"], value["count"]
+        if type(first) is int and type(count) is int and 0 <= first <= MOST_FEATURES and 0 < count <= MOST_FEATURES:
+            return tuple(map(str, range(first, first + count)))
+    return tuple(value) if isinstance(value, list) else value
+
+
+class _Settings(BaseModel):
+    """A named thing and its settings."""
+
+    model_config = _STRICT
+
+    kind: str
+    settings: dict[str, Any]
+
+
+class _Threshold(_Settings):
+    """A threshold, the scores that it was fitted to, and whether it looks at the true labels."""
+
+    scores: str
+    oracle: bool
+
+
+class _Data(BaseModel):
+    """What the model was fitted on."""
+
+    model_config = _STRICT
+
+    name: str
+    source: str
+    hash: str | None
+    n_train: int
+
+
+class Header(BaseModel):
+    """Everything in a model file that is not an array.
+
+    `sparse` says of what kind the features were, `parts` how scaling, projection, model and cut are put together again.
+    """
+
+    model_config = _STRICT
+
+    kind: Literal["mlrank model"]
+    format: Literal[1]
+    experiment: str
+    method: str
+    split: str
+    solver: _Settings
+    threshold: _Threshold
+    scale: str
+    projection: _Settings | None
+    data: _Data
+    sparse: bool
+    label_names: Annotated[tuple[str, ...], BeforeValidator(_names), Field(min_length=1, max_length=MOST_LABELS)]
+    feature_names: Annotated[tuple[str, ...], BeforeValidator(_names), Field(min_length=1, max_length=MOST_FEATURES)]
+    config: dict[str, Any] | None
+    versions: dict[str, str]
+    commit: str | None
+    parts: dict[str, Any]
+
+    def plain(self) -> dict[str, Any]:
+        """Return JSON values; names that are consecutive numbers are written short."""
+        values = self.model_dump()
+        for key in ("label_names", "feature_names"):
+            first = numbered(values[key])
+            values[key] = list(values[key]) if first is None else {"from": first, "count": len(values[key])}
+        return values
+
+
+def numbered(names: Sequence[str]) -> int | None:
+    """Return the first number where names are consecutive numbers, as those of LIBSVM files are; else None.
+
+    >>> numbered(("1", "2", "3")), numbered(("1", "3")), numbered(("a",))
+    (1, None, None)
+    """
+    first = names[0]
+    if not (first.isascii() and first.isdigit() and str(int(first[:10])) == first):
+        return None
+    start = int(first)
+    return start if all(name == str(start + place) for place, name in enumerate(names)) else None
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of mlrank and of the libraries that compute scores."""
+    return {"mlrank": __version__, **{name: version(name) for name in ("numpy", "scipy", "scikit-learn")}}
+
+
+def header_of(values: Mapping[str, Any]) -> Header:
+    """Return a header of these values, with the versions of this installation."""
+    return Header.model_validate({"kind": KIND, "format": FORMAT, "versions": versions(), **values})

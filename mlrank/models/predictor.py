@@ -1,0 +1,162 @@
+"""What turns features into scores and label sets: scaling, projection, model and cut, together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array, issparse
+
+from mlrank.arrays import BoolArray, Features, FloatArray, as_features
+from mlrank.errors import UserError
+from mlrank.models.parts import PARTS, pack, restore
+from mlrank.solvers import FitInfo, TrainingSet
+from mlrank.solvers.kinds import TransductiveModel, all_rows, row_digests
+from mlrank.thresholds.cuts import OracleCut
+
+__all__ = ["Fit", "Predictor"]
+
+# A restored model must give the scores of this many rows again, but for rounding.
+PROBE_ROWS = 20
+PROBE_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """The parts of a fit; each may be restored from a file.
+
+    Parameters
+    ----------
+    scaling : fitted scaling
+    projection : with ``.transform(X)``, or None
+    model : Model
+    cut : Cut
+    sparse : bool
+        Of which kind the training rows were. Rows of the other kind are turned into it.
+    """
+
+    scaling: Any
+    projection: Any
+    model: Any
+    cut: Any
+    sparse: bool
+
+    @property
+    def info(self) -> FitInfo:
+        """How the fit went."""
+        found: FitInfo = self.model.info
+        return found
+
+    @property
+    def transductive(self) -> bool:
+        """Whether it can score only rows that were there when it was fitted."""
+        return isinstance(self.model, TransductiveModel)
+
+    def decision_function(self, X: Features) -> FloatArray:
+        """Return scores (n_samples, n_labels), larger = more relevant."""
+        return self._scored(X)[0]
+
+    def predict(self, X: Features, Y: BoolArray | None = None) -> tuple[FloatArray, BoolArray]:
+        """Return scores and label sets, both (n_samples, n_labels).
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) ndarray or csr_array
+        Y : true labels, which only a threshold that looks at them needs
+
+        Raises
+        ------
+        UserError
+            If such a threshold is not given them.
+        """
+        if Y is None and isinstance(self.cut, OracleCut):
+            raise UserError(
+                "the threshold of this model looks at the true number of labels, so it has no label sets for rows of "
+                "unknown labels; ask for scores or for the best labels instead"
+            )
+        scores, seen = self._scored(X)
+        return scores, self.cut(scores, seen, *(() if Y is None else (Y,)))
+
+    def _scored(self, X: Features) -> tuple[FloatArray, Features]:
+        scaled = self.scaling(self._as_trained(as_features(X)))
+        seen = scaled if self.projection is None else self.projection.transform(scaled)
+        # A transductive model knows rows by their values, which a projection rounds in its own way each time.
+        return self.model.decision_function(scaled if self.transductive else seen), seen
+
+    def _as_trained(self, X: Features) -> Features:
+        if issparse(X) == self.sparse:
+            return X
+        return csr_array(X) if self.sparse else X.toarray()
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A predictor as JSON values and arrays, small enough to be sent between processes.
+
+    Parameters
+    ----------
+    parts : dict, by the names of PARTS
+    arrays : dict of ndarray
+    sparse : bool
+    """
+
+    parts: dict[str, Any]
+    arrays: dict[str, npt.NDArray[Any]]
+    sparse: bool
+
+    @classmethod
+    def of(cls, predictor: Predictor, train: TrainingSet, probe: Features) -> "Fit":
+        """Take a predictor apart.
+
+        Parameters
+        ----------
+        predictor : Predictor
+        train : the rows as scaled and not yet projected
+        probe : some rows as they come, that it can score
+
+        Raises
+        ------
+        ValueError
+            If a part of it cannot be stored, or does not come back as it was.
+        """
+        if predictor.transductive and predictor.projection is not None:
+            known = replace(predictor.model, digests=row_digests(all_rows(train)))
+            predictor = replace(predictor, model=known)
+        parts: dict[str, Any] = {}
+        arrays: dict[str, npt.NDArray[Any]] = {}
+        for role in PARTS:
+            part = getattr(predictor, role)
+            if part is not None:
+                packed = pack(role, part)
+                parts[role] = packed.meta
+                arrays |= {f"{role}.{name}": value for name, value in packed.arrays.items()}
+        fit = cls(parts, arrays, predictor.sparse)
+        fit._check(predictor, probe[:PROBE_ROWS])
+        return fit
+
+    def _check(self, predictor: Predictor, probe: Features) -> None:
+        scores, again = predictor.decision_function(probe), self.restored().decision_function(probe)
+        if scores.shape != again.shape or np.abs(scores - again).max() > PROBE_TOLERANCE * (1 + np.abs(scores).max()):
+            raise ValueError("a model of other scores came back; its kind is that of another class")
+
+    def restored(self) -> Predictor:
+        """Put the predictor together again.
+
+        Raises
+        ------
+        ValueError, KeyError, TypeError
+            If the parts and arrays are not what `of` made.
+        """
+        return restored(self.parts, self.arrays, self.sparse)
+
+
+def restored(parts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], sparse: bool) -> Predictor:
+    """Put a predictor together; see `Fit.restored`."""
+    used: set[str] = set()
+    found = {role: restore(role, parts[role], arrays, used) if role in parts else None for role in PARTS}
+    if parts.keys() - PARTS.keys() or any(found[role] is None for role in ("scaling", "model", "cut")):
+        raise ValueError("a model has a scaling, a model, a cut, and perhaps a projection")
+    if unknown := arrays.keys() - used:
+        raise ValueError(f"the array {min(unknown)} belongs to no part")
+    return Predictor(**found, sparse=sparse)

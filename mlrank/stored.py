@@ -1,0 +1,200 @@
+"""Values as bytes that depend on the values alone: JSON, and arrays in zip files that are read again with suspicion."""
+
+import io
+import json
+import math
+import re
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mlrank.errors import UserError, os_errors
+
+__all__ = ["Archive", "archive_bytes", "check_storable", "dump_json", "npz_bytes", "plain", "read_archive"]
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+_ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
+_MEMBER = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*\.(npy|json)")
+_MOST_MEMBERS = 10_000
+# Kinds of numbers that are stored; all else (objects, records, text) is refused.
+_DTYPES = {"<f8": np.float64, "|b1": np.bool_, "<i8": np.int64, "<i4": np.int32, "|u1": np.uint8, "<f4": np.float32}
+
+
+def plain(value: Any) -> Any:
+    """Return `value` as JSON values; numpy becomes numbers and lists, NaN and infinities become null.
+
+    Raises
+    ------
+    ValueError
+        For a value that JSON cannot hold, or a key that is not a string.
+    """
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise ValueError(f"a key in JSON must be a string, found {key!r}")
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    raise ValueError(f"cannot write {value!r} ({type(value).__name__}) as JSON")
+
+
+def dump_json(value: Any, *, indent: int | None = 1) -> str:
+    """Return deterministic JSON: sorted keys, floats by repr, NaN and infinities as null, a last newline."""
+    return json.dumps(plain(value), sort_keys=True, indent=indent, allow_nan=False) + "\n"
+
+
+def npz_bytes(arrays: Arrays) -> bytes:
+    """Return `arrays` as an npz file whose bytes depend on names and values alone, not on clock or order."""
+    rows = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    return _zip_bytes({}, rows, zipfile.ZIP_DEFLATED)
+
+
+def archive_bytes(texts: Mapping[str, str], arrays: Arrays) -> bytes:
+    """Return a zip file of texts, by file name, and of `arrays` as npy files, for `read_archive`.
+
+    Nothing in it is compressed: so it never unpacks to more than its own size, and reads at the speed of the disk.
+
+    Raises
+    ------
+    ValueError
+        For an array of a kind that `read_archive` refuses, or a name that cannot be that of a member.
+    """
+    for name, array in arrays.items():
+        check_storable(name, array)
+    for name in (*texts, *(f"{name}.npy" for name in arrays)):
+        if not _MEMBER.fullmatch(name):
+            raise ValueError(f"{name!r} cannot be the name of a stored member")
+    # Columns that lie one behind the other stay so: the order of a matrix decides how products with it are rounded.
+    little = {name: np.require(array, _stored_dtype(array)) for name, array in arrays.items()}
+    return _zip_bytes(texts, little, zipfile.ZIP_STORED)
+
+
+def check_storable(name: str, array: npt.NDArray[Any]) -> None:
+    """Raise ValueError unless an array is of a kind that `read_archive` takes."""
+    if _stored_dtype(array) not in _DTYPES:
+        raise ValueError(f"the array {name} of dtype {array.dtype} cannot be stored")
+
+
+def _stored_dtype(array: npt.NDArray[Any]) -> str:
+    return array.dtype.newbyteorder("<").str
+
+
+def _zip_bytes(texts: Mapping[str, str], arrays: Arrays, packing: int) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", packing) as archive:
+        for name in sorted(texts):
+            archive.writestr(_entry(name, packing), texts[name].encode())
+        for name in sorted(arrays):
+            with archive.open(_entry(f"{name}.npy", packing), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, arrays[name], version=(1, 0), allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _entry(name: str, packing: int) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _ZIP_EPOCH)
+    entry.compress_type, entry.create_system, entry.external_attr = packing, 3, 0o644 << 16
+    return entry
+
+
+class Archive(dict[str, Any]):
+    """What `read_archive` found: JSON values by file name ("header.json"), arrays by their names without ending."""
+
+
+def read_archive(path: Path) -> Archive:
+    """Read what `archive_bytes` made, whoever made this one.
+
+    Nothing is unpacked to the disk, no object is revived, and no more memory is used than the file is long.
+
+    Raises
+    ------
+    UserError
+        If the file is missing, damaged, or holds anything but JSON and uncompressed arrays of numbers.
+    """
+    with os_errors("read the file", path):
+        size = path.stat().st_size
+        with open(path, "rb") as file:
+            try:
+                return _read_members(file, size)
+            except _RefusedError as refused:
+                raise UserError(str(refused), path) from refused
+            except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError, RuntimeError) as error:
+                raise UserError(f"damaged or no such archive: {_told(error)}", path) from error
+
+
+class _RefusedError(Exception):
+    """Something in an archive is not as `archive_bytes` would have written it."""
+
+
+def _read_members(file: IO[bytes], size: int) -> Archive:
+    found = Archive()
+    with zipfile.ZipFile(file) as packed:
+        members = packed.infolist()
+        if len(members) > _MOST_MEMBERS:
+            raise _RefusedError(f"holds {len(members)} members, more than {_MOST_MEMBERS}")
+        # Together they cannot be larger than the file, unless some share their bytes.
+        if sum(member.file_size for member in members) > size:
+            raise _RefusedError("its members are declared to be larger than the file")
+        for member in members:
+            name = _checked_name(member, found)
+            content = packed.read(member)
+            found[name] = _json(content, name) if name.endswith(".json") else _array(content, name)
+    return found
+
+
+def _checked_name(member: zipfile.ZipInfo, found: Archive) -> str:
+    raw = member.orig_filename
+    shown = ascii(raw[:60])
+    if not _MEMBER.fullmatch(raw):
+        raise _RefusedError(f"holds a member of the name {shown}, which is none of this format")
+    if member.compress_type != zipfile.ZIP_STORED or member.file_size != member.compress_size:
+        raise _RefusedError(f"the member {shown} is compressed, which this format never is")
+    name = raw.removesuffix(".npy")
+    if name in found:
+        raise _RefusedError(f"holds the member {shown} twice")
+    return name
+
+
+def _json(content: bytes, name: str) -> Any:
+    try:
+        return json.loads(content, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise _RefusedError(f"damaged: {name} is no JSON ({_told(error)})") from error
+
+
+def _no_constant(text: str) -> None:
+    raise ValueError(f"{text} is no JSON number")
+
+
+def _array(content: bytes, name: str) -> npt.NDArray[Any]:
+    stream = io.BytesIO(content)
+    try:
+        if np.lib.format.read_magic(stream) != (1, 0):
+            raise ValueError("another version of the npy format")
+        shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+        if dtype.str not in _DTYPES:
+            raise ValueError(f"entries of type {dtype.str}")
+        start = stream.tell()
+        if any(extent < 0 for extent in shape) or math.prod(shape) * dtype.itemsize != len(content) - start:
+            raise ValueError("a shape that does not fit its size")
+        flat: npt.NDArray[Any] = np.frombuffer(content, dtype, offset=start).astype(_DTYPES[dtype.str], copy=False)
+        array = flat.reshape(shape, order="F" if fortran else "C")
+    except (ValueError, TypeError, SyntaxError, OverflowError, MemoryError, RecursionError) as error:
+        raise _RefusedError(f"damaged: the array {name} has {_told(error)}") from error
+    if dtype == np.bool_ and (np.frombuffer(content, np.uint8, offset=start) > 1).any():
+        raise _RefusedError(f"damaged: the array {name} has truth values other than 0 and 1")
+    return array
+
+
+def _told(error: Exception) -> str:
+    return " ".join(f"{error}".split())[:120] or type(error).__name__

@@ -1,0 +1,81 @@
+"""Singular value thresholding, the proximal map of the nuclear norm."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import eigh, svd
+
+from mlrank.arrays import FloatArray
+
+__all__ = ["Shrunk", "largest_singular_value", "shrink_singular_values"]
+
+EPS = float(np.finfo(np.float64).eps)
+# Where so small a part of all eigenvectors is expected to be needed, those alone are computed.
+FEW = 1 / 8
+
+
+class Shrunk(NamedTuple):
+    """A matrix with shrunken singular values.
+
+    Parameters
+    ----------
+    matrix : ndarray of the shape of A
+    values : (rank,) ndarray
+        Its singular values, in no particular order.
+    slack : float
+        Singular values of A - matrix are at most (1 + slack) times the threshold, whatever rounding did.
+    """
+
+    matrix: FloatArray
+    values: FloatArray
+    slack: float
+
+
+def shrink_singular_values(A: FloatArray, threshold: float, accuracy: float = 1e-9, rank: int | None = None) -> Shrunk:
+    """Return argmin_Z 1/2 |Z - A|^2 + threshold |Z|_*: each singular value s becomes max(s - threshold, 0).
+
+    The eigenvectors of the smaller Gram matrix serve, in a third of the time that a decomposition of A takes, unless
+    too many digits are lost: it holds squares of singular values, with an error relative to the largest.
+
+    Parameters
+    ----------
+    A : (p, k) ndarray
+    threshold : float
+        Above 0.
+    accuracy : float
+        The slack of the result that still serves.
+    rank : int, optional
+        About how many singular values are above the threshold, if that is known.
+    """
+    if A.shape[0] < A.shape[1]:
+        turned = shrink_singular_values(A.T, threshold, accuracy, rank)
+        return turned._replace(matrix=turned.matrix.T)
+    gram = A.T @ A
+    # A bound on the error of its eigenvalues, relative to the square of the threshold.
+    slack = max(A.shape) * EPS * float(np.linalg.norm(gram)) / threshold**2 / 2
+    if not slack <= accuracy:
+        return _by_decomposition(A, threshold)
+    if rank is not None and rank < FEW * len(gram):
+        above = (threshold**2, np.inf)
+        squares, vectors = eigh(gram, driver="evr", subset_by_value=above, overwrite_a=True, check_finite=False)
+    else:
+        squares, vectors = eigh(gram, driver="evd", overwrite_a=True, check_finite=False)
+        keep = squares > threshold**2
+        squares, vectors = squares[keep], vectors[:, keep]
+    values = np.sqrt(squares)
+    return Shrunk((A @ vectors * (1 - threshold / values)) @ vectors.T, values - threshold, slack)
+
+
+def _by_decomposition(A: FloatArray, threshold: float) -> Shrunk:
+    left, values, right = svd(A, full_matrices=False, check_finite=False)
+    slack = max(A.shape) * EPS * float(values[0]) / threshold
+    shrunken = values[values > threshold] - threshold
+    return Shrunk((left[:, : len(shrunken)] * shrunken) @ right[: len(shrunken)], shrunken, slack)
+
+
+def largest_singular_value(A: FloatArray) -> float:
+    """Return the spectral norm of `A`, by the smaller Gram matrix."""
+    gram = A.T @ A if A.shape[0] >= A.shape[1] else A @ A.T
+    last = len(gram) - 1
+    (square,) = eigh(gram, eigvals_only=True, subset_by_index=[last, last], overwrite_a=True, check_finite=False)
+    return float(np.sqrt(max(square, 0.0)))

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, solve_triangular
+from scipy.linalg import eigh
 from scipy.sparse import issparse
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_dense
@@ -35,6 +35,8 @@ __all__ = ["DenseSweeps", "FlatRows", "Flattening", "better_dense"]
 
 # Part of the gap that the distance to the proximal centre may make up, as a ratio to the step's own gap.
 BALANCE = 0.3
+# A gap this many times that of zero weights in one of the first rounds shows a theta that is far too small.
+RUNAWAY = 30.0
 # What each round leaves of the floor that a growing gap has put under theta.
 DECAY = 0.5
 # After this many setbacks the floor falls more slowly with each further one, so that they cannot go on for ever.
@@ -77,22 +79,19 @@ class FlatRows:
     dual: bool = False
 
     @classmethod
-    def of(cls, X: Features, bias: float, free: bool = False, factor: FloatArray | None = None) -> "FlatRows":
-        """Rotate `X`; `factor`, upper triangular with R'R = M, measures weights by w'Mw instead of w'w.
+    def of(cls, X: Features, bias: float, free: bool = False, metric: FloatArray | None = None) -> "FlatRows":
+        """Rotate `X`; `metric` is the M of w'Mw, by which weights are measured instead of w'w.
 
         O(n m r) flops and one eigenproblem of order r = min(n_samples, n_features + 1).
         """
         X = np.asarray(as_dense(X))
-        white = X if factor is None else solve_triangular(factor, X.T, trans="T").T
-        rows = np.column_stack([white, np.full(len(X), bias)])
+        rows = np.column_stack([X, np.full(len(X), bias)])
         center = rows.mean(axis=0) if free else None
         if center is not None:
             rows = rows - center
-        moment, basis = _eigenbasis(rows)
+        moment, basis = _eigenbasis(rows) if metric is None else _measured_eigenbasis(rows, metric)
         Z = np.ascontiguousarray(rows @ basis)
         shift = None if center is None else center @ basis
-        if factor is not None:
-            basis = np.vstack([solve_triangular(factor, basis[:-1]), basis[-1:]])
         return cls(Z, moment, basis, bias, shift).with_free_bias()
 
     def with_free_bias(self) -> "FlatRows":
@@ -134,19 +133,32 @@ def _eigenbasis(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
     return moment[kept], rows.T @ (left[:, kept] / np.sqrt(n * moment[kept]))
 
 
+def _measured_eigenbasis(rows: FloatArray, metric: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return moments, ascending, and directions B with B'MB = I; M is `metric`, and 1 for the last column."""
+    m = rows.shape[1]
+    M = np.eye(m)
+    M[:-1, :-1] = metric
+    moment, basis = eigh(rows.T @ rows / len(rows), M, driver="gvd", overwrite_a=True, overwrite_b=True)
+    return np.maximum(moment, 0.0), basis
+
+
 class Flattening:
     """The bound `theta` on the moments, moved by how the gap divides between the step and its distance."""
 
     def __init__(self, theta: float, lowest: float, highest: float) -> None:
         self.theta, self.lowest, self.highest = theta, lowest, highest
         self.floor, self.setbacks, self.last_gap, self.rounds = 0.0, 0, np.inf, 0
+        self.first_gap = np.inf
 
     def adapt(self, gap: float, outer: float) -> None:
         """Move theta by the absolute `gap` and the part `outer` of it that is distance to the centre."""
         self.rounds += 1
+        self.first_gap = gap if self.rounds == 1 else self.first_gap
+        inner = max(gap - outer, 1e-12 * gap)
+        if self.rounds <= 3 and gap > RUNAWAY * self.first_gap:
+            self.theta = min(self.theta * max(outer / (BALANCE * inner), 1.0) ** 0.5, self.highest)
         # What a repair leaves of the gap may be rounding below 0.
-        if self.rounds > 3 and gap > 0:
-            inner = max(gap - outer, 1e-12 * gap)
+        elif self.rounds > 3 and gap > 0:
             wanted = self.theta * float(np.clip((outer / (BALANCE * inner)) ** 0.25, 1 / 3, 3))
             if gap > 1.5 * self.last_gap:
                 wanted = self.floor = max(wanted, 4 * self.theta)

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from scipy.linalg import cholesky
 
 from mlrank.arrays import FloatArray
 from mlrank.hypergraph import euclidean_distance, intra_class_distance, laplacian_gram
@@ -122,7 +121,7 @@ class RankHLapSVM:
         check_size(m, "the matrix I + lam X'LX")
         metric = self.lam * laplacian_gram(train.X, train.Y, weights)
         metric[np.diag_indices_from(metric)] += 1.0
-        return Prepared(pairs, FlatRows.of(train.X, bias, free, cholesky(metric, overwrite_a=True)), notes)
+        return Prepared(pairs, FlatRows.of(train.X, bias, free, metric), notes)
 
     def _hyperedges(self, train: TrainingSet, K: FloatArray | None) -> tuple[FloatArray, tuple[str, ...]]:
         """Return the hyperedge weights (eq. 29), and a note if they are as good as zero."""

@@ -4,18 +4,17 @@ from typing import Any
 
 from mlrank.solvers.base import FitInfo, LinearModel, Model, Solver, TrainingSet
 from mlrank.solvers.binary_svm import BinarySVM
-from mlrank.solvers.bknn import BalancedKNN
 from mlrank.solvers.blda import BLDA
 from mlrank.solvers.cplst import CPLST
 from mlrank.solvers.faie import FaIE
 from mlrank.solvers.hypergraph_spectral import HypergraphSpectral
-from mlrank.solvers.knn import KNN
 from mlrank.solvers.mcgf import MCGF
 from mlrank.solvers.ml_loc import MLLOC
 from mlrank.solvers.plst import PLST
 from mlrank.solvers.rank_hlapsvm import RankHLapSVM
 from mlrank.solvers.rank_svm import RankSVM
 from mlrank.solvers.shared_subspace import SharedSubspace
+from mlrank.solvers.slrm import SLRM
 from mlrank.solvers.smse import SMSE
 from mlrank.solvers.svm_perf import SVMPerfROC
 
@@ -26,13 +25,12 @@ SOLVERS: dict[str, type[Any]] = {
     "rank_svm": RankSVM,
     "rank_hlapsvm": RankHLapSVM,
     "hypergraph_spectral": HypergraphSpectral,
+    "slrm": SLRM,
     "plst": PLST,
     "cplst": CPLST,
     "faie": FaIE,
     "ml_loc": MLLOC,
     "svm_perf": SVMPerfROC,
-    "bknn": BalancedKNN,
-    "knn": KNN,
     "smse": SMSE,
     "mcgf": MCGF,
     "shared_subspace": SharedSubspace,

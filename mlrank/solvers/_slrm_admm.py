@@ -1,0 +1,199 @@
+"""The alternating direction method of multipliers for SLRM, with dual certificates.
+
+In the coordinates of a `System`, with the constraint U = V and its multiplier T::
+
+    U = argmin  loss and smoothness + beta/2 |U - V + T/beta|^2
+    V = U + T/beta with singular values lowered by lam/beta
+    T = T + beta (U - V), so that no singular value of T exceeds lam
+
+For another loss than the squared one, U minimises the parabola of the loss's curvature that touches it at the last U
+instead: a proximal step, by the same diagonal or the same products as the squared loss needs.
+
+The penalty beta is doubled or halved where the relative residuals, U - V and beta times the step of V, differ by a
+factor of five: it costs nothing to change. The start needs no beta: V, and T from the gradient there.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from mlrank.arrays import FloatArray
+from mlrank.linalg import largest_singular_value, shrink_singular_values
+from mlrank.solvers._slrm_losses import Loss
+from mlrank.solvers._slrm_systems import EigenSystem, System
+
+__all__ = ["Solution", "Stop", "least_squares", "minimize", "minimize_squared"]
+
+# Residuals may differ by the first factor before beta is changed by the second. After so many steps it stays, since
+# only then the method is known to converge.
+BALANCE = 5.0
+FACTOR = 2.0
+ADAPTED_STEPS = 500
+# Certificates of a loss of the outputs cost as much as a step.
+CERTIFY_EVERY = 5
+# Of the gap that is asked for, what rounding in the multiplier may cost.
+ROUNDING = 0.1
+
+
+class Stop(NamedTuple):
+    """When to stop: relative duality gap, most steps, and a constant beta or None."""
+
+    tol: float
+    max_iter: int
+    beta: float | None = None
+
+
+class Solution(NamedTuple):
+    """What came of it.
+
+    Parameters
+    ----------
+    V : (size, n_labels) ndarray
+    rank : int
+    gap : float
+        Relative duality gap, or the relative residual where lam is zero.
+    n_iter : int
+    trace : tuple of float
+        The primal objective wherever it was computed; the last is that of V.
+    """
+
+    V: FloatArray
+    rank: int
+    gap: float
+    n_iter: int
+    trace: tuple[float, ...]
+
+
+def _relative_gap(objective: float, bound: float) -> float:
+    """Return (objective - bound) / objective; what rounding leaves below zero is zero."""
+    return max(objective - bound, 0.0) / objective if objective > 0 else 0.0
+
+
+@dataclass
+class _State:
+    """The iterates, the singular values of V, and how far rounding may have left T above lam, relatively."""
+
+    V: FloatArray
+    T: FloatArray
+    beta: float
+    values: FloatArray
+    slack: float = 0.0
+
+    @classmethod
+    def zero(cls, like: FloatArray, beta: float) -> "_State":
+        return cls(np.zeros_like(like), np.zeros_like(like), beta, np.zeros(min(like.shape)))
+
+    def shrink(self, U: FloatArray, lam: float, accuracy: float) -> None:
+        """Move V and T."""
+        A = U + self.T / self.beta
+        self.V, self.values, self.slack = shrink_singular_values(A, lam / self.beta, accuracy, len(self.values))
+        self.T = self.beta * (A - self.V)
+
+    def adapt(self, U: FloatArray, before: FloatArray) -> None:
+        """Change beta where one residual is much larger than the other."""
+        largest = max(float(np.linalg.norm(U)), float(np.linalg.norm(self.V)))
+        primal = float(np.linalg.norm(U - self.V)) * float(np.linalg.norm(self.T))
+        dual = self.beta * float(np.linalg.norm(self.V - before)) * largest
+        if primal > BALANCE * dual:
+            self.beta *= FACTOR
+        elif dual > BALANCE * primal:
+            self.beta /= FACTOR
+
+
+def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop, start: FloatArray | None) -> Solution:
+    """Minimise 1/2 |Xl V - Y|^2 + gamma/2 trace(V'X'LXV) + lam |V|_*, `square` = |Y|^2, where G is diagonal.
+
+    T certifies each step: where no singular value of Z exceeds lam, |Y|^2 / 2 - trace((B - Z)' G^-1 (B - Z)) / 2 with
+    B = Xl'Y is at most the minimum.
+    """
+    e, B = system.values[:, None], system.cross
+    state = _State.zero(B, stop.beta or system.penalty)
+    if start is not None:
+        state.V, state.T = start, B - e * start
+    bound, share = -np.inf, 1.0
+    trace: list[float] = []
+    while True:
+        # A start is shrunk as it is: if it is good already, nothing else is to be done.
+        first = not trace and start is not None
+        U, before = state.V if first else (B + state.beta * state.V - state.T) / (e + state.beta), state.V
+        state.shrink(U, lam, ROUNDING * stop.tol / share)
+        nuclear = lam * float(state.values.sum())
+        objective = 0.5 * square - float(np.vdot(B - 0.5 * e * state.V, state.V)) + nuclear
+        rest = B - state.T / (1.0 + state.slack)
+        bound = max(bound, 0.5 * square - 0.5 * float(np.vdot(rest / e, rest)))
+        trace.append(objective)
+        gap = _relative_gap(objective, bound)
+        if gap <= stop.tol or len(trace) >= stop.max_iter:
+            return Solution(state.V, len(state.values), gap, len(trace), tuple(trace))
+        share = max(nuclear / objective, stop.tol)
+        if stop.beta is None and len(trace) < ADAPTED_STEPS:
+            state.adapt(U, before)
+
+
+def least_squares(system: System, loss: Loss, stop: Stop) -> Solution:
+    """Minimise 1/2 |Xl V - Y|^2 + gamma/2 trace(V'X'LXV): GV = B."""
+    B = system.back(loss.targets)
+    V, n_iter = system.invert(B, ROUNDING * stop.tol, stop.max_iter)
+    F = system.outputs(V)
+    smooth = system.smooth(V, F)
+    objective = loss.value(F) + 0.5 * float(np.vdot(V, smooth))
+    residual = float(np.linalg.norm(system.back(loss.gradient(F)) + smooth))
+    rank = int(np.linalg.matrix_rank(V)) if V.any() else 0
+    return Solution(V, rank, residual / (float(np.linalg.norm(B)) or 1.0), n_iter, (objective,))
+
+
+def minimize(system: System, loss: Loss, lam: float, stop: Stop, start: FloatArray | None) -> Solution:
+    """Minimise loss(Xl V) + gamma/2 trace(V'X'LXV) + lam |V|_* for any loss, where G is diagonal or not."""
+    U = np.zeros((system.size, loss.targets.shape[1])) if start is None else start
+    F = system.outputs(U)
+    state = _State.zero(U, stop.beta or system.penalty)
+    if start is not None:
+        state.V, state.T = start, -_gradient(system, loss, start, F)
+    best = _Certificate()
+    for n_iter in range(1, stop.max_iter + 1):
+        before = state.V
+        if n_iter > 1 or start is None:
+            B = system.back(loss.curvature * F - loss.gradient(F))
+            U = system.solve(B + state.beta * state.V - state.T, state.beta, U)
+            F = system.outputs(U)
+        state.shrink(U, lam, ROUNDING * stop.tol)
+        if n_iter == 1 or n_iter % CERTIFY_EVERY == 0 or n_iter == stop.max_iter:
+            best = best.tightened(system, loss, lam, state)
+            if best.gap <= stop.tol:
+                break
+        if stop.beta is None and n_iter < ADAPTED_STEPS:
+            state.adapt(U, before)
+    return Solution(state.V, len(state.values), best.gap, n_iter, best.trace)
+
+
+class _Certificate(NamedTuple):
+    """The objective of the last V and the best bound so far."""
+
+    objective: float = np.inf
+    bound: float = -np.inf
+    trace: tuple[float, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        return _relative_gap(self.objective, self.bound)
+
+    def tightened(self, system: System, loss: Loss, lam: float, state: _State) -> "_Certificate":
+        """Compute both at V.
+
+        With A = loss'(F), F = Xl V, and S = gamma X'LX V, the dual objective at (s A, s S) for 0 <= s <= 1 is
+        -conjugate(s A) - s^2 trace(V'S) / 2 where no singular value of s (Xl'A + S) exceeds lam.
+        """
+        F = system.outputs(state.V)
+        smooth = system.smooth(state.V, F)
+        energy = float(np.vdot(state.V, smooth))
+        objective = loss.value(F) + 0.5 * energy + lam * float(state.values.sum())
+        A = loss.gradient(F)
+        largest = largest_singular_value(system.back(A) + smooth)
+        scale = min(1.0, lam / largest) if largest > 0 else 1.0
+        bound = -loss.conjugate(scale * A) - 0.5 * scale**2 * energy
+        return _Certificate(objective, max(self.bound, bound), (*self.trace, objective))
+
+
+def _gradient(system: System, loss: Loss, V: FloatArray, F: FloatArray) -> FloatArray:
+    return system.back(loss.gradient(F)) + system.smooth(V, F)

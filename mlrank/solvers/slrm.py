@@ -1,0 +1,291 @@
+"""Semi-supervised low-rank mapping (SLRM): least squares with a nuclear norm and a graph over all rows.
+
+Problem (Jing, Yang, Yu & Ng, "Semi-supervised low-rank mapping learning for multi-label classification", CVPR 2015),
+with labelled rows Xl, labels Y coded +1, -1 and 0 where missing, and the Laplacian L of a graph over all rows X::
+
+    min_V  1/2 |Xl V - Y|^2 + lam |V|_* + gamma/2 trace(V'X'LX V)                                      (eq. 9)
+
+with one column of V, (n_features, n_labels), for each label; scores are X V. The printed eq. 8 lacks the halves: it is
+eq. 9 at lam/2, times two. Dual, over Z with no singular value above lam, where G = Xl'Xl + gamma X'LX and B = Xl'Y::
+
+    max_Z  1/2 |Y|^2 - 1/2 trace((B - Z)' G^-1 (B - Z))
+
+`optimality` is the relative duality gap (P - D) / P, with the multiplier of the iteration as Z, which is feasible at
+every step. For lam = 0, a system of equations, it is |B - GV| / |B|. `objective` is P at the V that is returned, which
+has exact low rank. V = 0 is the solution from lambda_max = |B|_2 on; it is then returned as exact zeros and `notes` say
+so. One iteration is one step of the alternating direction method of multipliers (section 3 of the paper).
+
+G is formed from the sparse graph without any n x n matrix, and decomposed once for each gamma: a step then costs no
+product with G at all, whatever the penalty, and the nuclear norm needs the smaller Gram matrix of V alone. With fewer
+rows than features, coordinates are those of the row space; where both are many, products and conjugate gradients serve.
+
+loss="logistic" and "squared_hinge" put sum log(1 + exp(-y f)) and sum max(0, 1 - y f)^2 for the first term (the paper's
+future work). Their dual variables are the derivatives of the loss at V, and S = gamma X'LX V, scaled by s <= 1 so that
+s (Xl'A + S) has no singular value above lam: D(s) = -conjugate(s A) - s^2/2 trace(V'S).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from mlrank.arrays import BoolArray, Features, FloatArray
+from mlrank.graphs import gaussian_graph, self_tuning_graph
+from mlrank.graphs.weights import SYMMETRIZE
+from mlrank.linalg import CenteredRows
+from mlrank.solvers._slrm_admm import Solution, Stop, least_squares, minimize, minimize_squared
+from mlrank.solvers._slrm_losses import LOSSES, Loss, Squared
+from mlrank.solvers._slrm_problem import LARGE, Problem, row_space
+from mlrank.solvers._slrm_systems import EigenSystem, System
+from mlrank.solvers._transductive import all_rows
+from mlrank.solvers.base import FitInfo, TrainingSet, check_not_negative, check_positive
+
+__all__ = ["SLRM", "LowRankModel"]
+
+CHOICES = {
+    "loss": tuple(LOSSES),
+    "missing": ("zero", "mask"),
+    "coding": ("signs", "01"),
+    "symmetrize": SYMMETRIZE,
+    "u_step": ("auto", "eigen", "products"),
+    "objective": (9, 8),
+}
+
+
+@dataclass(frozen=True)
+class LowRankModel:
+    """Scores ``X @ coef.T + intercept``, with coef of low rank.
+
+    Parameters
+    ----------
+    coef : (n_labels, n_features) ndarray
+    intercept : (n_labels,) ndarray
+    rank : int
+    objectives : (n,) ndarray
+        The objective along the iterations, wherever it was computed.
+    info : FitInfo
+    """
+
+    coef: FloatArray
+    intercept: FloatArray
+    rank: int
+    objectives: FloatArray
+    info: FitInfo
+
+    def decision_function(self, X: Features) -> FloatArray:
+        """Return scores (n_samples, n_labels)."""
+        return np.asarray(X @ self.coef.T) + self.intercept
+
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """Return `coef`, `intercept` and `objectives`."""
+        return {"coef": self.coef, "intercept": self.intercept, "objectives": self.objectives}
+
+    def meta(self) -> Mapping[str, Any]:
+        """Return the kind of model and its rank."""
+        return {"model": "low_rank", "rank": self.rank}
+
+
+@dataclass(frozen=True)
+class SLRM:
+    """Semi-supervised low-rank mapping (eq. 9), by the alternating direction method of multipliers.
+
+    Parameters
+    ----------
+    lam : float
+        Weight of the nuclear norm, 0 or above; above 0 unless all labels enter a squared loss.
+    gamma : float
+        Weight of the graph, 0 or above.
+    n_neighbors : int
+        Neighbours that each row chooses.
+    scale_neighbor : int
+        The neighbour whose distance is a row's scale; the paper names self-tuning alone (erratum 1.7).
+    symmetrize : {"max", "mutual"}
+        Whether an edge needs one end's choice or both (erratum 1.6).
+    sigma : "self-tuning" or float
+        One width for all edges instead, exp(-distance^2 / sigma) (erratum 1.7).
+    loss : {"squared", "logistic", "squared_hinge"}
+        The first is the paper's.
+    missing : {"zero", "mask"}
+        Missing labels are targets 0 of the squared loss as the paper has it, or have no loss (erratum 1.9); with other
+        losses they have none.
+    coding : {"signs", "01"}
+        Labels as +1 and -1, or as 1 and 0 in the squared loss, where missing ones are 0 too (erratum 1.8).
+    center : bool
+        Whether labelled rows and their labels are centred, which gives scores an intercept; the paper has none
+        (erratum 1.8).
+    objective : {9, 8}
+        The printed equation that lam belongs to; the algorithm solves 9 (erratum 1.1).
+    u_step : {"auto", "eigen", "products"}
+        Decompose G, or solve by products; "auto" decomposes up to 3000 rows or features.
+    beta : "adaptive" or float
+        Penalty; a number stays constant (erratum 1.10).
+    tol : float
+        Relative duality gap at which to stop.
+    max_iter : int
+        Most steps.
+    """
+
+    lam: float = 1.0
+    gamma: float = 1.0
+    n_neighbors: int = 5
+    scale_neighbor: int = 7
+    symmetrize: str = "max"
+    sigma: float | str = "self-tuning"
+    loss: str = "squared"
+    missing: str = "zero"
+    coding: str = "signs"
+    center: bool = False
+    objective: int = 9
+    u_step: str = "auto"
+    beta: float | str = "adaptive"
+    tol: float = 1e-4
+    max_iter: int = 1000
+
+    SHARED: ClassVar[tuple[str, ...]] = (
+        "n_neighbors",
+        "scale_neighbor",
+        "symmetrize",
+        "sigma",
+        "loss",
+        "missing",
+        "coding",
+        "center",
+        "u_step",
+    )
+    USES_UNLABELED: ClassVar[bool] = True
+    TRANSDUCTIVE: ClassVar[bool] = False
+    USES_KNOWN: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_positive(self, "n_neighbors", "scale_neighbor", "tol", "max_iter")
+        check_not_negative(self, "lam", "gamma")
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in known:
+                listed = ", ".join(map(str, known))
+                raise ValueError(f"{name} must be one of {listed}, found {getattr(self, name)!r}")
+        if self.sigma != "self-tuning":
+            check_positive(self, "sigma")
+        if self.beta != "adaptive":
+            check_positive(self, "beta")
+        self._check_together()
+
+    def _check_together(self) -> None:
+        if self.lam == 0 and (self.loss != "squared" or self.missing == "mask"):
+            raise ValueError(
+                "lam 0 goes with loss 'squared' and missing 'zero' alone: other losses may have no minimum"
+            )
+        squared_only = (("objective", 8), ("coding", "01"), ("center", True))
+        for name, value in squared_only:
+            if self.loss != "squared" and getattr(self, name) == value:
+                raise ValueError(f"{name} {value!r} goes with loss 'squared', found loss {self.loss!r}")
+        for name, value in (("coding", "01"), ("center", True)):
+            if self.missing == "mask" and getattr(self, name) == value:
+                raise ValueError(f"{name} {value!r} goes with missing 'zero', found missing 'mask'")
+
+    def prepare(self, train: TrainingSet) -> Problem:
+        """Collect what every lam and gamma share: the graph, X'LX, and G decomposed once for each gamma."""
+        labels = _coded(train, self.coding)
+        mean, level = np.zeros(train.n_features), np.zeros(train.n_labels)
+        if self.center:
+            mean = np.asarray(train.X.mean(axis=0), dtype=np.float64).ravel()
+            level = labels.mean(axis=0)
+        by_products = {"auto": None, "eigen": False, "products": True}[self.u_step]
+        labeled = CenteredRows(train.X, mean)
+        loss, basis = self._loss(train, labels - level)
+        return Problem(labeled, all_rows(train), self._graph, loss, level, basis, by_products)
+
+    def _loss(self, train: TrainingSet, targets: FloatArray) -> tuple[Loss, FloatArray | None]:
+        if self.missing == "mask" and train.known is not None and not train.known.all():
+            return LOSSES[self.loss](targets, train.known), None
+        basis = row_space(targets) if self.loss == "squared" else None
+        return LOSSES[self.loss](targets if basis is None else targets @ basis), basis
+
+    def _graph(self, X: Features) -> csr_array:
+        if isinstance(self.sigma, str):
+            return self_tuning_graph(X, self.n_neighbors, self.scale_neighbor, self.symmetrize)
+        return gaussian_graph(X, self.n_neighbors, self.sigma, self.symmetrize)
+
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        """Return how operations and bytes of a fit grow with the shape of the training set."""
+        few = min(n_samples, n_features)
+        if few > LARGE:
+            return float(n_samples) * n_features * n_labels, 8.0 * n_features * n_labels * 8
+        pairs = float(n_samples) ** 2 * n_features
+        return pairs + 10.0 * few**3 + 100.0 * few * n_labels**2, 8.0 * (4.0 * few**2 + 10.0 * few * n_labels)
+
+    def fit(
+        self, train: TrainingSet, prepared: Problem | None = None, init: LowRankModel | None = None
+    ) -> LowRankModel:
+        """Fit the weights of all labels.
+
+        Parameters
+        ----------
+        train : TrainingSet
+        prepared : Problem, optional
+        init : LowRankModel, optional
+            A model of other lam or gamma to start from: it saves steps, and changes the solution within `tol`.
+        """
+        problem = self.prepare(train) if prepared is None else prepared
+        half = 0.5 if self.objective == 8 else 1.0
+        notes = _notes(train, self.loss == "squared" and self.missing == "zero")
+        if half * self.lam >= problem.lambda_max:
+            return self._zero(train, problem, half, notes)
+        system = problem.system(self.gamma)
+        start = None if init is None else system.lower(problem.turned(init.coef.T))
+        found = self._solve(problem, system, half * self.lam, start)
+        coef = np.ascontiguousarray(problem.turned_back(system.lift(found.V)).T)
+        # Exactly zero at the minimum, where rounding would rank rows.
+        coef[_never_known(train)] = 0.0
+        info = FitInfo(found.n_iter, found.trace[-1] / half, found.gap, found.gap <= self.tol, notes)
+        intercept = problem.level - coef @ problem.labeled.mean
+        return LowRankModel(coef, intercept, found.rank, np.array(found.trace) / half, info)
+
+    def path(self, train: TrainingSet, lams: Sequence[float], prepared: Problem | None = None) -> list[LowRankModel]:
+        """Fit several lam, the largest first, each from the solution before; return the models in the order given."""
+        problem = self.prepare(train) if prepared is None else prepared
+        models: dict[float, LowRankModel] = {}
+        last = None
+        for lam in sorted(set(lams), reverse=True):
+            last = models[lam] = replace(self, lam=lam).fit(train, problem, last)
+        return [models[lam] for lam in lams]
+
+    def _solve(self, problem: Problem, system: System, lam: float, start: FloatArray | None) -> Solution:
+        stop = Stop(self.tol, self.max_iter, None if isinstance(self.beta, str) else self.beta)
+        loss = problem.loss
+        exact = isinstance(loss, Squared) and loss.known is None
+        if lam == 0:
+            return least_squares(system, loss, stop)
+        if exact and isinstance(system, EigenSystem):
+            return minimize_squared(system, float(np.vdot(loss.targets, loss.targets)), lam, stop, start)
+        return minimize(system, loss, lam, stop, start)
+
+    def _zero(self, train: TrainingSet, problem: Problem, half: float, notes: tuple[str, ...]) -> LowRankModel:
+        coef = np.zeros((train.n_labels, train.n_features))
+        objective = problem.loss.value(np.zeros_like(problem.loss.targets)) / half
+        told = f"lam {self.lam:g} is not below lambda_max {problem.lambda_max / half:.6g}: all weights are zero"
+        info = FitInfo(1, objective, 0.0, True, (told, *notes))
+        return LowRankModel(coef, problem.level, 0, np.array([objective]), info)
+
+
+def _coded(train: TrainingSet, coding: str) -> FloatArray:
+    absent = -1.0 if coding == "signs" else 0.0
+    labels = np.where(train.Y, 1.0, absent)
+    return labels if train.known is None else np.where(train.known, labels, 0.0)
+
+
+def _never_known(train: TrainingSet) -> BoolArray:
+    """Return which labels are missing in every row."""
+    known = np.ones_like(train.Y) if train.known is None else train.known
+    return np.asarray(~known.any(axis=0))
+
+
+def _notes(train: TrainingSet, targets: bool) -> tuple[str, ...]:
+    if train.known is None:
+        return ()
+    n_rows, n_labels = int((~train.known.any(axis=1)).sum()), int(_never_known(train).sum())
+    taken = "their targets are 0" if targets else "they count as unlabeled"
+    rows = f"{n_rows} of {train.n_samples} rows have no known label: {taken}"
+    labels = f"{n_labels} of {train.n_labels} labels are known in no row: their scores are 0"
+    return (rows,) * (n_rows > 0) + (labels,) * (n_labels > 0)

@@ -4,10 +4,12 @@ from typing import Any
 
 from mlrank.solvers.base import FitInfo, LinearModel, Model, Solver, TrainingSet
 from mlrank.solvers.binary_svm import BinarySVM
+from mlrank.solvers.bknn import BalancedKNN
 from mlrank.solvers.blda import BLDA
 from mlrank.solvers.cplst import CPLST
 from mlrank.solvers.faie import FaIE
 from mlrank.solvers.hypergraph_spectral import HypergraphSpectral
+from mlrank.solvers.knn import KNN
 from mlrank.solvers.mcgf import MCGF
 from mlrank.solvers.ml_loc import MLLOC
 from mlrank.solvers.plst import PLST
@@ -31,6 +33,8 @@ SOLVERS: dict[str, type[Any]] = {
     "faie": FaIE,
     "ml_loc": MLLOC,
     "svm_perf": SVMPerfROC,
+    "bknn": BalancedKNN,
+    "knn": KNN,
     "smse": SMSE,
     "mcgf": MCGF,
     "shared_subspace": SharedSubspace,

@@ -12,12 +12,14 @@ from mlrank.solvers._hypergraph_projection import KernelProjection, Projection
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._transductive import TransductiveModel, all_rows, row_digests
 from mlrank.solvers.base import LinearModel
+from mlrank.solvers.slrm import LowRankModel
 
 __all__ = ["MODELS", "PROJECTED", "TransductiveModel", "all_rows", "row_digests"]
 
 MODELS: dict[str, type[Any]] = {
     "linear": LinearModel,
     "kernel": KernelModel,
+    "low_rank": LowRankModel,
     "projected_neighbors": NeighborModel,
     "transductive": TransductiveModel,
 }

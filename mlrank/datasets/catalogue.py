@@ -83,7 +83,7 @@ class Entry(BaseModel):
     features : mapping
         Arguments of the generator of features, for sets of which only the labels can be had.
     generate : mapping
-        Arguments of the generator, for stand-ins.
+        Arguments of the generator, for stand-ins; "generator" names another than the usual one.
     n_train, n_test, n_features, n_labels : int
         As loaded: a nominal feature counts once for each of its values; None where it is not known before.
     n_attributes : int or None

@@ -1,6 +1,6 @@
 """load_dataset: from a catalogue name or from files to a Dataset."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
 from pathlib import Path
@@ -13,6 +13,7 @@ from mlrank.datasets.catalogue import Entry, check_sizes, find_entry, is_known, 
 from mlrank.datasets.files import file_stem
 from mlrank.datasets.label_lists import LABEL_LISTS, read_lists
 from mlrank.datasets.parsed import Parsed, Source
+from mlrank.datasets.plane import plane_classes
 from mlrank.datasets.readers import format_of
 from mlrank.datasets.record import Dataset
 from mlrank.datasets.standin import generate
@@ -136,12 +137,20 @@ def load_found(found: Found, name: str | None = None) -> Dataset:
         If something in the files cannot be understood.
     """
     if found.key is None:
-        return generate(name or found.name, **(found.entry.generate if found.entry else {}))
+        return _generated(name or found.name, found.entry.generate if found.entry else {})
     if found.entry and found.lists:
         parsed = read_lists(found.key, found.lists, found.entry.features)
         said = f"stand-in data: the labels are those of {found.said}; the features are generated from them"
         return _dataset(parsed, name or found.name, said)
     return _dataset(read_cached(found.key, found.source), name or found.name, found.said)
+
+
+GENERATORS: Mapping[str, Callable[..., Dataset]] = {"rows": generate, "plane": plane_classes}
+
+
+def _generated(name: str, arguments: Mapping[str, Any]) -> Dataset:
+    generator = GENERATORS[arguments.get("generator", "rows")]
+    return generator(name, **{key: value for key, value in arguments.items() if key != "generator"})
 
 
 def _is_path(name_or_path: str | PathLike[str]) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features
 from mlrank.datasets.record import Dataset
@@ -29,6 +29,7 @@ MAIN_GROUP_RAISE = 1.5
 OWN_WEIGHT = 0.5
 # Mean number of counts in a row of a histogram.
 COUNTS_PER_ROW = 150.0
+ROWS_AT_ONCE = 1000
 # How far the cardinality may be from what is asked, as a part of it.
 TOLERANCE = 0.02
 
@@ -51,7 +52,7 @@ def generate(
     cardinality: float,
     n_groups: int,
     group_correlation: float = 0.7,
-    kind: Literal["dense", "counts"] = "dense",
+    kind: Literal["dense", "counts", "words"] = "dense",
     noise: float = 1.0,
     power: float = 0.8,
     least_positives: int = 5,
@@ -71,8 +72,9 @@ def generate(
         Number of groups of labels that occur together.
     group_correlation : float
         Correlation r of the module's equation, 0 <= r < 1.
-    kind : "dense" or "counts"
-        Real features (ndarray), or histograms of whole numbers (csr_array).
+    kind : "dense", "counts" or "words"
+        Real features (ndarray), or histograms of whole numbers (csr_array); "words" are twice as many counts, spread as
+        evenly however large the noise is.
     noise : float
         Standard deviation of the noise in the features, where their signal has 1.
     power : float
@@ -109,7 +111,15 @@ def generate(
     )
 
 
-def features_like(Y: BoolArray, *, n_features: int, noise: float = 1.0, seed: int) -> Features:
+def features_like(
+    Y: BoolArray,
+    *,
+    n_features: int,
+    noise: float = 1.0,
+    seed: int,
+    kind: Literal["dense", "counts"] = "dense",
+    counts_per_row: float = COUNTS_PER_ROW,
+) -> Features:
     """Generate features for given labels: noisy linear images of them, so that a method can learn what is known.
 
     Parameters
@@ -119,11 +129,19 @@ def features_like(Y: BoolArray, *, n_features: int, noise: float = 1.0, seed: in
     noise : float
         Standard deviation of the noise, where the labels' signal has about 1.
     seed : int
+    kind : "dense" or "counts"
+        Real features (ndarray); or histograms (csr_array) whose log rates are these, brought to variance 1, plus how
+        common each bin is.
+    counts_per_row : float
+        Mean number of counts in a row of a histogram.
     """
     rng = np.random.default_rng(seed)
     directions = rng.standard_normal((Y.shape[1], n_features)) / np.sqrt(max(1.0, float(Y.sum() / len(Y))))
+    labels = csr_array(Y).astype(np.float64)
+    if kind == "counts":
+        return _histograms(rng, labels, directions, noise, counts_per_row)
     # Rounded, because the last bits of a matrix product differ between machines.
-    signal = csr_array(Y).astype(np.float64) @ directions
+    signal = labels @ directions
     return np.round(signal + noise * rng.standard_normal(signal.shape), 6)
 
 
@@ -199,9 +217,34 @@ def _dense(rng: np.random.Generator, factors: _Factors, n_features: int, noise: 
 def _counts(rng: np.random.Generator, factors: _Factors, n_features: int, noise: float) -> Features:
     logs = _signal(rng, factors, n_features) + noise * rng.standard_normal((len(factors.z), n_features))
     # Some bins are common and some rare in every row, as in histograms of words.
-    rates = np.exp(np.round(logs + rng.standard_normal(n_features), 6))
-    rates *= COUNTS_PER_ROW / rates.sum(axis=1, keepdims=True)
-    return as_features(csr_array(rng.poisson(np.round(rates, 6)).astype(np.float64)))
+    return as_features(_poisson(rng, logs + rng.standard_normal(n_features), COUNTS_PER_ROW))
 
 
-_MAKERS = {"dense": _dense, "counts": _counts}
+def _poisson(rng: np.random.Generator, logs: FloatArray, counts: float) -> csr_array:
+    rates = np.exp(np.round(logs, 6))
+    rates *= counts / rates.sum(axis=1, keepdims=True)
+    return csr_array(rng.poisson(np.round(rates, 6)).astype(np.float64))
+
+
+def _words(rng: np.random.Generator, factors: _Factors, n_features: int, noise: float) -> Features:
+    of_groups = rng.standard_normal((factors.z.shape[1], n_features)) / np.sqrt(factors.z.shape[1])
+    of_labels = rng.standard_normal((factors.e.shape[1], n_features)) / np.sqrt(factors.e.shape[1])
+    directions = np.vstack([of_groups, OWN_WEIGHT * of_labels]) / np.sqrt(1 + OWN_WEIGHT**2)
+    return _histograms(rng, np.hstack([factors.z, factors.e]), directions, noise, 2 * COUNTS_PER_ROW)
+
+
+def _histograms(
+    rng: np.random.Generator, factors: Features, directions: FloatArray, noise: float, counts: float
+) -> Features:
+    """Return histograms whose log rates are the factors' images with noise, of variance 1, plus how common a bin is."""
+    common = rng.standard_normal(directions.shape[1])
+    parts = []
+    # Some rows at a time, since most of what is drawn is thrown away.
+    for first in range(0, factors.shape[0], ROWS_AT_ONCE):
+        signal = factors[first : first + ROWS_AT_ONCE] @ directions
+        logs = (signal + noise * rng.standard_normal(signal.shape)) / np.sqrt(1 + noise**2)
+        parts.append(_poisson(rng, logs + common, counts))
+    return as_features(vstack(parts, format="csr"))
+
+
+_MAKERS = {"dense": _dense, "counts": _counts, "words": _words}

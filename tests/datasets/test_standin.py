@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import issparse
 
 from mlrank.datasets import dataset_hash, generate
+from mlrank.datasets.standin import features_like
 
 SIZES = {"n_samples": 900, "n_features": 60, "n_labels": 24, "cardinality": 3.2, "n_groups": 6}
 
@@ -37,7 +38,7 @@ def auc(scores, positive):
     return float(np.mean(values))
 
 
-@pytest.mark.parametrize("kind", ["dense", "counts"])
+@pytest.mark.parametrize("kind", ["dense", "counts", "words"])
 @pytest.mark.parametrize("seed", range(3))
 def test_sizes_cardinality_and_frequencies(kind, seed):
     data = generate("g", **SIZES, kind=kind, n_train=500, seed=seed)
@@ -70,18 +71,53 @@ def test_the_least_number_of_positives_is_kept_for_rare_labels():
     assert data.cardinality == pytest.approx(1.2, rel=1e-3)
 
 
-def test_counts_are_whole_numbers():
-    data = generate("g", **SIZES, kind="counts", seed=0)
+@pytest.mark.parametrize("kind", ["counts", "words"])
+def test_counts_are_whole_numbers(kind):
+    data = generate("g", **SIZES, kind=kind, seed=0)
     assert issparse(data.X)
     assert (data.X.data > 0).all()
     assert (data.X.data == np.round(data.X.data)).all()
 
 
-@pytest.mark.parametrize("kind", ["dense", "counts"])
+@pytest.mark.parametrize("kind", ["dense", "counts", "words"])
 def test_same_seed_same_bytes(kind):
     first = generate("g", **SIZES, kind=kind, seed=5)
     assert dataset_hash(first) == dataset_hash(generate("g", **SIZES, kind=kind, seed=5))
     assert dataset_hash(first) != dataset_hash(generate("g", **SIZES, kind=kind, seed=6))
+
+
+@pytest.mark.parametrize("noise", [0.5, 8.0])
+def test_histograms_of_words_are_as_full_however_large_the_noise(noise):
+    data = generate("g", **{**SIZES, "n_features": 2000}, kind="words", noise=noise, seed=0)
+    assert data.X.sum(axis=1).mean() == pytest.approx(300, abs=2)
+    # Log rates have variance 1 + 1, the mean rate of 2000 bins is 0.15: how many are not empty.
+    z = np.random.default_rng(0).standard_normal(1_000_000)
+    filled = 2000 * (1 - np.exp(-0.15 * np.exp(np.sqrt(2) * z - 1))).mean()
+    assert data.X.nnz / 900 == pytest.approx(filled, rel=0.04)
+
+
+class TestFeaturesForGivenLabels:
+    Y = generate("g", **SIZES, seed=7).Y
+
+    @pytest.mark.parametrize("kind", ["dense", "counts"])
+    def test_equal_arguments_give_equal_features_that_know_of_the_labels(self, kind):
+        X, again = (features_like(self.Y, n_features=80, noise=2.0, kind=kind, seed=1) for _ in range(2))
+        assert (X != again).sum() == 0
+        train, test = np.arange(600), np.arange(600, 900)
+        data = replace(generate("g", **SIZES, seed=7), X=X, feature_names=tuple(map(str, range(80))))
+        real = auc(scores_of(data, train, test), self.Y[test])
+        rng = np.random.default_rng(0)
+        blind = replace(data, Y=self.Y[rng.permutation(900)])
+        assert real > 0.65 > 0.55 > auc(scores_of(blind, train, test), blind.Y[test])
+
+    def test_histograms_hold_as_many_counts_as_asked_for(self):
+        X = features_like(self.Y, n_features=500, kind="counts", counts_per_row=77, seed=1)
+        assert X.sum(axis=1).mean() == pytest.approx(77, abs=1)
+        assert (X.data == np.round(X.data)).all()
+        rows = features_like(np.vstack([self.Y, self.Y]), n_features=500, kind="counts", seed=1)
+        # Rows are drawn some at a time, and none is drawn twice.
+        assert rows.shape == (1800, 500)
+        assert (rows[:900] != rows[900:]).sum() > 900
 
 
 def lift_in_and_between_groups(correlation):
@@ -105,7 +141,7 @@ def test_labels_of_a_group_occur_together_as_far_as_the_correlation_says():
     assert none == pytest.approx(none_between, rel=0.1)
 
 
-@pytest.mark.parametrize("kind", ["dense", "counts"])
+@pytest.mark.parametrize("kind", ["dense", "counts", "words"])
 def test_features_know_of_the_labels(kind):
     """A linear method must do much better than on the same data with the rows of Y shuffled."""
     data = generate("g", **SIZES, kind=kind, seed=2)

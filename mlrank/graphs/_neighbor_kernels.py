@@ -43,6 +43,8 @@ def dense_block(X: Array, bounds: Array, error: Array, begin: int, indices: Arra
                 if low[j] <= border:
                     compared += 1
                     _offer(nearest, distance, j, _dense_distance(X, i, j, distance[k - 1]))
+                    if distance[k - 1] == 0:
+                        break  # enough equal rows; later ones are no nearer
     return compared
 
 
@@ -101,6 +103,8 @@ def sparse_rows(
                 if low[j] <= border:
                     compared += 1
                     _offer(nearest, distance, j, _sparse_distance(data, columns, indptr, i, j))
+                    if distance[k - 1] == 0:
+                        break
     return compared
 
 

@@ -74,9 +74,26 @@ def _of_tree(X: FloatArray, indices: IntArray, squares: FloatArray) -> None:
     listed_rows(X, np.arange(n), near.ravel(), np.arange(0, near.size + 1, near.shape[1]), indices, squares)
     farthest = np.sqrt(squares[:, -1])
     open_rows = np.flatnonzero(found[:, -1] <= farthest * (1 + TREE_ERROR)) if near.shape[1] < n else np.empty(0, int)
-    for i in open_rows:
+    _among_equals(X, open_rows[farthest[open_rows] == 0], indices, squares)
+    for i in open_rows[farthest[open_rows] > 0]:
         within = np.array(tree.query_ball_point(X[i], farthest[i] * (1 + TREE_ERROR)), dtype=np.int64)
         listed_rows(X, np.array([i]), within, np.array([0, within.size]), indices, squares)
+
+
+def _among_equals(X: FloatArray, rows: IntArray, indices: IntArray, squares: FloatArray) -> None:
+    """Fill the neighbours of rows that have more equals than neighbours: the first of these, without themselves."""
+    if not rows.size:
+        return
+    k = indices.shape[1]
+    # Adding zero makes -0 and 0 equal.
+    _, group, size = np.unique(X[rows] + 0.0, axis=0, return_inverse=True, return_counts=True)
+    by_group = rows[np.argsort(group.ravel(), kind="stable")]
+    squares[rows] = 0.0
+    for members in np.split(by_group, np.cumsum(size)[:-1]):
+        first = members[: k + 1]
+        indices[members] = first[:k]
+        for place, i in enumerate(first[:k]):
+            indices[i] = np.delete(first, place)
 
 
 def _of_dense(X: FloatArray, indices: IntArray, squares: FloatArray) -> None:

@@ -16,8 +16,8 @@ that each column is a system of its own (`mlrank.solvers._graph_systems`).
 In smse1 a part of the graph without any row with labels is not determined by the equation: there each label's score is
 its mean over the rows with labels. In smse2 such scores are 0.
 
-Scores are of the rows given, not of others. The scores that smse1 gives to training rows are their labels: a threshold
-has nothing to learn from them, so fit it to held-out scores.
+Scores are of the rows given, not of others. Those of training rows are their labels in smse1, and pulled towards them
+in smse2: fit thresholds to held-out scores, as per_label_f1 does by itself.
 """
 
 from dataclasses import dataclass

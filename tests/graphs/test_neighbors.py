@@ -44,6 +44,8 @@ def drawn(kind, n=300, d=7):
         "four features": X[:, :4],
         "few rows of two features": X[:9, :2],
         "equal rows of two features": np.repeat(X[:20, :2], 15, axis=0),
+        "equal rows here and there": np.where(np.arange(n)[:, None] % 3 == 0, -0.0 * X[:, :2], X[:, :2]),
+        "all equal in two features": np.ones((n, 2)),
         "wide": rng.standard_normal((40, 300)),
     }[kind]
 
@@ -65,6 +67,8 @@ KINDS = [
     "four features",
     "few rows of two features",
     "equal rows of two features",
+    "equal rows here and there",
+    "all equal in two features",
     "wide",
 ]
 

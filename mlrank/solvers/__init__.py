@@ -10,7 +10,9 @@ from mlrank.solvers.cplst import CPLST
 from mlrank.solvers.faie import FaIE
 from mlrank.solvers.hypergraph_spectral import HypergraphSpectral
 from mlrank.solvers.knn import KNN
+from mlrank.solvers.matrix_completion import MatrixCompletion
 from mlrank.solvers.mcgf import MCGF
+from mlrank.solvers.miml import SparseBayesianCS
 from mlrank.solvers.ml_loc import MLLOC
 from mlrank.solvers.plst import PLST
 from mlrank.solvers.rank_hlapsvm import RankHLapSVM
@@ -32,6 +34,8 @@ SOLVERS: dict[str, type[Any]] = {
     "cplst": CPLST,
     "faie": FaIE,
     "ml_loc": MLLOC,
+    "matrix_completion": MatrixCompletion,
+    "miml": SparseBayesianCS,
     "svm_perf": SVMPerfROC,
     "bknn": BalancedKNN,
     "knn": KNN,

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse import hstack, issparse
 
-from mlrank.arrays import Features, FloatArray, as_features
+from mlrank.arrays import Features, FloatArray
 from mlrank.errors import unknown_name
 from mlrank.kernels import check_kernel
 from mlrank.linalg import CenteredRows
 from mlrank.solvers._kernel_model import KernelModel
-from mlrank.solvers._ridge_space import RidgeSpace, check_penalty, kernel_space, linear_space
+from mlrank.solvers._ridge_space import RidgeSpace, check_penalty, kernel_space, linear_space, with_ones
 from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_positive
 
 __all__ = [
@@ -115,8 +114,7 @@ def _space(X: Features, settings: Any, bias: str) -> RidgeSpace:
     if bias == "centre":
         return linear_space(CenteredRows(X))
     if bias == "ones":
-        ones = np.ones((X.shape[0], 1))
-        X = as_features(hstack([X, ones], format="csr") if issparse(X) else np.hstack([X, ones]))
+        X = with_ones(X)
     return linear_space(CenteredRows(X, np.zeros(X.shape[1])))
 
 

@@ -14,14 +14,15 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.sparse import hstack, issparse
 
-from mlrank.arrays import Features, FloatArray, read_only
+from mlrank.arrays import Features, FloatArray, as_features, read_only
 from mlrank.kernels import KERNELS
 from mlrank.linalg import CenteredRows, centre_columns
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers.base import FitInfo, LinearModel
 
-__all__ = ["RidgeSpace", "check_penalty", "gram_space", "kernel_space", "linear_space"]
+__all__ = ["RidgeSpace", "check_penalty", "gram_space", "kernel_space", "linear_space", "with_ones"]
 
 # Where the penalty is "auto": so much of the mean squared singular value.
 AUTO_PENALTY = 1e-6
@@ -124,6 +125,12 @@ def _spectrum(gram: FloatArray) -> tuple[FloatArray, FloatArray]:
     values, vectors = eigh(gram, driver="evd", overwrite_a=True, check_finite=False)
     keep = values > len(values) * np.finfo(np.float64).eps * max(values[-1], 0.0)
     return values[keep], vectors[:, keep]
+
+
+def with_ones(X: Features) -> Features:
+    """Return the rows with a column of ones behind."""
+    ones = np.ones((X.shape[0], 1))
+    return as_features(hstack([X, ones], format="csr") if issparse(X) else np.hstack([X, ones]))
 
 
 def check_penalty(name: str, value: Any) -> None:

@@ -7,11 +7,13 @@ projection in front of one.
 
 from typing import Any
 
+from mlrank.solvers._compressed_model import CompressedModel
 from mlrank.solvers._hypergraph_heads import NeighborModel
 from mlrank.solvers._hypergraph_projection import KernelProjection, Projection
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._transductive import TransductiveModel, all_rows, row_digests
 from mlrank.solvers.base import LinearModel
+from mlrank.solvers.ml_loc import LocModel
 from mlrank.solvers.slrm import LowRankModel
 
 __all__ = ["MODELS", "PROJECTED", "TransductiveModel", "all_rows", "row_digests"]
@@ -19,7 +21,9 @@ __all__ = ["MODELS", "PROJECTED", "TransductiveModel", "all_rows", "row_digests"
 MODELS: dict[str, type[Any]] = {
     "linear": LinearModel,
     "kernel": KernelModel,
+    "compressed": CompressedModel,
     "low_rank": LowRankModel,
+    "ml_loc": LocModel,
     "projected_neighbors": NeighborModel,
     "transductive": TransductiveModel,
 }

@@ -15,14 +15,14 @@ def show_run(folder: "RunFolder", metrics: Sequence[str], as_json: bool) -> int:
     from rich.console import Console
 
     from mlrank.results import dump_json
-    from mlrank.tables import build_tables, to_rich
+    from mlrank.tables import build_tables, environments_of, to_rich
 
     records = folder.runs()
     if as_json:
         print(dump_json(records), end="")
     else:
         console = Console()
-        for table in build_tables(records, metrics):
+        for table in build_tables(records, metrics, environments_of(folder, records)):
             console.print(to_rich(table))
         console.print(f"written to {folder.path}: runs/, tables/*.md, *.tex, *.csv", highlight=False, soft_wrap=True)
     return _tell_failures(records)

@@ -1,12 +1,17 @@
 """``mlrank table``: the tables of experiments that have run."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-__all__ = ["TableFormat", "table"]
+if TYPE_CHECKING:
+    from mlrank.cli.folders import Stored
+    from mlrank.tables import Layout
+
+__all__ = ["TableFormat", "TableSide", "table"]
 
 
 class TableFormat(StrEnum):
@@ -16,47 +21,79 @@ class TableFormat(StrEnum):
     md = "md"
     latex = "latex"
     csv = "csv"
+    html = "html"
+    json = "json"
+
+
+class TableSide(StrEnum):
+    """What tables, their rows and their columns are for."""
+
+    dataset = "dataset"
+    method = "method"
+    metric = "metric"
 
 
 def table(
     results: Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="Results folders of experiments.")],
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", "-m", help="A metric to show; may be repeated. Default: those of the config."),
+        typer.Option(
+            "--metric", "-m", help="A metric, or fit_seconds...; may be repeated. Default: those of the config."
+        ),
     ] = None,
+    runtime: Annotated[
+        bool, typer.Option("--runtime", help="Times of fit and prediction, and memory; metrics only if named.")
+    ] = False,
+    by: Annotated[
+        TableSide | None, typer.Option("--by", help="One table for each of these (default: dataset).")
+    ] = None,
+    rows: Annotated[TableSide | None, typer.Option("--rows", help="What the rows are (default: method).")] = None,
+    cols: Annotated[TableSide | None, typer.Option("--cols", help="What the columns are (default: metric).")] = None,
     format: Annotated[TableFormat, typer.Option("--format", "-f", help="How to print.")] = TableFormat.rich,
-    decimals: Annotated[int, typer.Option(min=0, max=16, help="Digits after the point (not in CSV).")] = 4,
+    decimals: Annotated[int, typer.Option(min=0, max=16, help="Digits after the point (not in CSV, JSON).")] = 4,
 ) -> None:
-    """Print one table per dataset from what is in results folders; nothing is computed anew.
+    """Print tables from what is in results folders; nothing is computed anew.
+
+    Metrics are means over the splits, times medians with quartiles. Best is bold, second underlined; † marks fits that
+    stopped before their tolerance, * thresholds that look at the true labels, ‡ fits that see the test rows.
+    Experiments on the same data share a table; what makes their rows hard to compare is said below it.
 
     Examples:
 
-        mlrank table results/imageclef
-
-        mlrank table results/imageclef --metric f1_macro --metric hamming_loss
-
-        mlrank table results/imageclef --format latex > table.tex
-
-        mlrank table results/one results/two --format csv > all.csv
+    * `mlrank table results/imageclef`
+    * `mlrank table results/imageclef --metric f1_macro --metric hamming_loss`
+    * `mlrank table results/imageclef --format latex > table.tex`
+    * `mlrank table results/one results/two --cols dataset` (one table for each metric: methods by data sets)
+    * `mlrank table results/one results/two --by method`
+    * `mlrank table results/imageclef --runtime`
+    * `mlrank table results/one results/two --format csv > all.csv`
     """
+    from mlrank.cli.folders import read_folders
     from mlrank.errors import UserError
-    from mlrank.results import RunFolder
-    from mlrank.tables import build_tables, render, to_rich
+    from mlrank.tables import Layout, build_tables, render
 
-    folders = [RunFolder.open(path) for path in results]
-    shown = [metric or folder.read_config()["metrics"] for folder in folders]
-    if format == TableFormat.csv:  # one header needs the same columns in every table
-        shown = [list(dict.fromkeys(name for names in shown for name in names))] * len(folders)
-    tables = []
-    for folder, names in zip(folders, shown, strict=True):
-        records = folder.runs()
-        if not records:
-            raise UserError("no run of this experiment is finished yet", folder.path)
-        tables += build_tables(records, names)
-    if format != TableFormat.rich:
+    stored = read_folders(results)
+    columns = list(dict.fromkeys([*(metric or ([] if runtime else stored.metrics)), *(_COSTS if runtime else ())]))
+    if format in (TableFormat.csv, TableFormat.json):
+        if by or rows or cols:
+            raise UserError(f"--by, --rows and --cols arrange tables for readers; {format.value} has one form")
+        tables = build_tables(stored.records, columns, stored.environments)
         typer.echo(render(tables, format.value, decimals), nl=False)
         return
+    _print(stored, columns, Layout.of(by, rows, cols), format, decimals)
+
+
+_COSTS = ("fit_seconds", "predict_seconds", "peak_memory")
+
+
+def _print(stored: "Stored", columns: Sequence[str], layout: "Layout", format: TableFormat, decimals: int) -> None:
     from rich.console import Console
 
-    for place, built in enumerate(tables):
-        Console().print(*([""] if place else []), to_rich(built, decimals), sep="\n")
+    from mlrank.tables import arrange, render_grids, to_rich
+
+    grids = arrange(stored.records, columns, layout, stored.environments, decimals)
+    if format != TableFormat.rich:
+        typer.echo(render_grids(grids, format.value), nl=False)
+        return
+    for place, grid in enumerate(grids):
+        Console().print(*([""] if place else []), to_rich(grid), sep="\n")

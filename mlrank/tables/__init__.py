@@ -1,7 +1,27 @@
-"""Tables of results, one per dataset: methods by metrics, with chosen settings, fit time and certificate."""
+"""Tables of results: methods by metrics for each dataset, or any other way round, with settings, time, certificate."""
 
-from mlrank.tables.build import Cell, Row, Table, build_tables
-from mlrank.tables.files import write_tables
-from mlrank.tables.render import FORMATS, render, to_rich
+from mlrank.tables.arrange import Grid, Layout, arrange
+from mlrank.tables.build import build_tables
+from mlrank.tables.columns import RUNTIMES
+from mlrank.tables.files import environments_of, write_tables
+from mlrank.tables.parts import Cell, Row, Table
+from mlrank.tables.render import FORMATS, PRINTED, grid_to_html, render, render_grids, to_rich
 
-__all__ = ["FORMATS", "Cell", "Row", "Table", "build_tables", "render", "to_rich", "write_tables"]
+__all__ = [
+    "FORMATS",
+    "PRINTED",
+    "RUNTIMES",
+    "Cell",
+    "Grid",
+    "Layout",
+    "Row",
+    "Table",
+    "arrange",
+    "build_tables",
+    "environments_of",
+    "grid_to_html",
+    "render",
+    "render_grids",
+    "to_rich",
+    "write_tables",
+]

@@ -2,161 +2,113 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from statistics import fmean, median, stdev
+from statistics import fmean, median, quantiles, stdev
 from typing import Any
 
-from mlrank.errors import UserError, unknown_name
-from mlrank.metrics import METRICS
-from mlrank.tables.notes import notes_of
+from mlrank.tables.columns import RUNTIMES, check_columns
+from mlrank.tables.marks import mark
+from mlrank.tables.notes import machines_of, notes_of, split_of
+from mlrank.tables.parts import Cell, Row, Table
 
-__all__ = ["Cell", "Row", "Table", "build_tables"]
+__all__ = ["build_tables", "show_value"]
 
 Record = Mapping[str, Any]
-TIE = 1e-12
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One metric of one method.
+def build_tables(
+    records: Sequence[Record], metrics: Sequence[str], environments: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[Table]:
+    """Return one table per dataset, in the order of the records.
 
-    Parameters
-    ----------
-    mean : float or None
-        Over the splits on which the metric is defined; None if there is none.
-    std : float or None
-        Of the sample (divided by n - 1); None for fewer than two splits.
-    n : int
-        Number of splits that entered the mean.
-    best : bool
-        Whether no comparable row of the table has a better mean; ties are all best.
-    """
-
-    mean: float | None
-    std: float | None
-    n: int
-    best: bool = False
-
-
-@dataclass(frozen=True)
-class Row:
-    """One method on one dataset.
-
-    Parameters
-    ----------
-    method, solver : str
-    cells : tuple of Cell, one per metric of the table
-    n_done, n_failed : int
-        Splits with a result, splits whose run failed; both 0 for a method without any run.
-    settings : str
-        The values that the search chose, the commonest over the splits.
-    fit_seconds : float or None
-        Median over the splits.
-    optimality : float or None
-        The worst certificate over the splits; None if one is unknown.
-    n_not_converged : int
-    oracle : bool
-        Whether the threshold looks at the true labels of the rows it decides on.
-    transductive : bool
-        Whether the fit saw the features of the test rows.
-    """
-
-    method: str
-    solver: str
-    cells: tuple[Cell, ...]
-    n_done: int
-    n_failed: int
-    settings: str
-    fit_seconds: float | None
-    optimality: float | None
-    n_not_converged: int
-    oracle: bool
-    transductive: bool
-
-
-@dataclass(frozen=True)
-class Table:
-    """The results of one experiment on one dataset.
-
-    Parameters
-    ----------
-    experiment, dataset, source, title : str
-    stand_in : bool
-        Whether the data were generated.
-    metrics : tuple of str
-    n_splits : int
-        Number of different splits over all rows.
-    rows : tuple of Row
-    notes : tuple of str, the lines below the table
-    """
-
-    experiment: str
-    dataset: str
-    source: str
-    title: str
-    stand_in: bool
-    metrics: tuple[str, ...]
-    n_splits: int
-    rows: tuple[Row, ...]
-    notes: tuple[str, ...]
-
-
-def build_tables(records: Sequence[Record], metrics: Sequence[str]) -> list[Table]:
-    """Return one table per experiment and dataset, in the order of the records.
-
-    Best is decided per metric among the rows that have a value on every split of the table. A row with an oracle
-    threshold never competes in a metric of label sets; it does in a metric of scores, which no threshold touches.
+    Experiments on the same data share a table. Best is decided per column among the rows that have a value on every
+    split of the table. A row with an oracle threshold never competes in a metric of label sets; it does in a metric of
+    scores, which no threshold touches. Costs are compared among fits that reached their tolerance on one machine.
 
     Parameters
     ----------
     records : run records as ``RunFolder.runs()`` returns them
-    metrics : names of the metrics to show, in order
+    metrics : names of the metrics, and of RUNTIMES, to show, in order
+    environments : per experiment, what its environment.json holds
 
     Raises
     ------
     UserError
         For a name that is no metric.
     """
-    for name in metrics:
-        if name not in METRICS:
-            raise UserError(unknown_name("metric", name, METRICS))
+    check_columns(metrics)
+    hashes: dict[tuple[str, str], set[str]] = {}
     methods: dict[str, dict[str, None]] = {}
-    groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
+        hashes.setdefault((record["experiment"], record["dataset"]["name"]), set()).add(record["dataset"]["hash"])
         methods.setdefault(record["experiment"], {})[record["method"]] = None
-        groups.setdefault((record["experiment"], record["dataset"]["name"]), []).append(record)
-    return [_table(group, list(methods[name[0]]), tuple(metrics)) for name, group in groups.items()]
+    groups: dict[tuple[str, frozenset[str]], list[Record]] = {}
+    for record in records:
+        name = record["dataset"]["name"]
+        groups.setdefault((name, frozenset(hashes[record["experiment"], name])), []).append(record)
+    labels = _labels([_pairs(group, methods) for group in groups.values()])
+    return [
+        _table(group, _pairs(group, methods), labels, tuple(metrics), environments or {}) for group in groups.values()
+    ]
 
 
-def _table(records: Sequence[Record], methods: Sequence[str], metrics: tuple[str, ...]) -> Table:
-    n_splits = len({record["split"] for record in records})
-    by_method = {method: [record for record in records if record["method"] == method] for method in methods}
-    rows = [_row(method, found, metrics) for method, found in by_method.items()]
+Pair = tuple[str, str]
+
+
+def _pairs(records: Sequence[Record], methods: Mapping[str, Mapping[str, None]]) -> list[Pair]:
+    """Return (experiment, method) of every row of a table: methods that ran on other data alone have a row too."""
+    experiments = dict.fromkeys(record["experiment"] for record in records)
+    return [(experiment, method) for experiment in experiments for method in methods[experiment]]
+
+
+def _labels(tables: Sequence[Sequence[Pair]]) -> dict[Pair, str]:
+    """Return what rows are called: with the experiment where two of them would be called the same in some table."""
+    shared: set[str] = set()
+    for pairs in tables:
+        uses = Counter(method for _, method in pairs)
+        shared |= {method for method, count in uses.items() if count > 1}
+    every = dict.fromkeys(pair for pairs in tables for pair in pairs)
+    return {pair: f"{pair[1]} ({pair[0]})" if pair[1] in shared else pair[1] for pair in every}
+
+
+def _table(
+    records: Sequence[Record],
+    pairs: Sequence[Pair],
+    labels: Mapping[Pair, str],
+    columns: tuple[str, ...],
+    environments: Mapping[str, Mapping[str, Any]],
+) -> Table:
+    by_row = {pair: [r for r in records if (r["experiment"], r["method"]) == pair] for pair in pairs}
+    rows = [_row(labels[pair], pair, found, columns) for pair, found in by_row.items()]
+    n_splits = len({split_of(record) for record in records})
     dataset = records[0]["dataset"]
     return Table(
-        experiment=records[0]["experiment"],
+        experiment=" + ".join(dict.fromkeys(experiment for experiment, _ in pairs)),
         dataset=dataset["name"],
         source=dataset["source"],
-        title=_title(records),
+        about=_about([record["dataset"] for record in records]),
         stand_in=dataset["stand_in"],
-        metrics=metrics,
+        metrics=columns,
         n_splits=n_splits,
-        rows=tuple(_mark_best(rows, metrics, n_splits)),
-        notes=tuple(notes_of(by_method, metrics, n_splits)),
+        rows=tuple(mark(rows, columns, n_splits, one_machine=len(machines_of(records, environments)) < 2)),
+        notes=tuple(notes_of({labels[pair]: found for pair, found in by_row.items()}, columns, environments)),
     )
 
 
-def _row(method: str, records: Sequence[Record], metrics: Sequence[str]) -> Row:
+def _row(label: str, pair: Pair, records: Sequence[Record], columns: Sequence[str]) -> Row:
     done = [record for record in records if record["status"] == "done"]
     worst = [record["info"]["optimality"] for record in done]
     return Row(
-        method=method,
+        label=label,
+        method=pair[1],
+        experiment=pair[0],
         solver=records[0]["solver"] if records else "",
-        cells=tuple(_cell(done, metric) for metric in metrics),
+        cells=tuple(_cell(done, column) for column in columns),
         n_done=len(done),
         n_failed=len(records) - len(done),
         settings=_chosen(done),
-        fit_seconds=median(record["time"]["fit"] for record in done) if done else None,
+        fit=_cell(done, "fit_seconds"),
+        predict=_cell(done, "predict_seconds"),
+        memory=_cell(done, "peak_memory"),
         optimality=max(worst) if worst and None not in worst else None,
         n_not_converged=sum(not record["info"]["converged"] for record in done),
         oracle=any(record["threshold"]["oracle"] for record in records),
@@ -164,11 +116,18 @@ def _row(method: str, records: Sequence[Record], metrics: Sequence[str]) -> Row:
     )
 
 
-def _cell(done: Sequence[Record], metric: str) -> Cell:
-    found = [record["metrics"].get(metric, {}).get("value") for record in done]
+def _cell(done: Sequence[Record], column: str) -> Cell:
+    if column in RUNTIMES:
+        found = [record["time"].get(RUNTIMES[column].key) for record in done]
+    else:
+        found = [record["metrics"].get(column, {}).get("value") for record in done]
     values = [value for value in found if value is not None]
-    mean = fmean(values) if values else None
-    return Cell(mean, stdev(values) if len(values) > 1 else None, len(values))
+    if not values:
+        return Cell(None, None, 0)
+    if column not in RUNTIMES:
+        return Cell(fmean(values), stdev(values) if len(values) > 1 else None, len(values))
+    low, _, high = quantiles(values, n=4, method="inclusive") if len(values) > 1 else (None, None, None)
+    return Cell(median(values), None, len(values), low, high)
 
 
 def _chosen(done: Sequence[Record]) -> str:
@@ -193,31 +152,7 @@ def show_value(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def _mark_best(rows: Sequence[Row], metrics: Sequence[str], n_splits: int) -> list[Row]:
-    best = [_best(rows, place, metric, n_splits) for place, metric in enumerate(metrics)]
-    marked = []
-    for at, row in enumerate(rows):
-        cells = tuple(replace(cell, best=at in best[place]) for place, cell in enumerate(row.cells))
-        marked.append(replace(row, cells=cells))
-    return marked
-
-
-def _best(rows: Sequence[Row], place: int, metric: str, n_splits: int) -> set[int]:
-    """Return the positions of the best rows; none where fewer than two rows compete."""
-    kind = METRICS[metric]
-    sign = 1.0 if kind.higher_is_better else -1.0
-    means: dict[int, float] = {}
-    for at, row in enumerate(rows):
-        mean = row.cells[place].mean
-        if mean is not None and row.cells[place].n == n_splits and not (row.oracle and kind.needs == "sets"):
-            means[at] = sign * mean
-    if len(means) < 2:
-        return set()
-    return {at for at, mean in means.items() if mean >= max(means.values()) - TIE}
-
-
-def _title(records: Sequence[Record]) -> str:
-    data = [record["dataset"] for record in records]
+def _about(data: Sequence[Mapping[str, Any]]) -> str:
     first = data[0]
     source = first["source"]
     if first["stand_in"] and "stand-in data" not in source:
@@ -226,7 +161,7 @@ def _title(records: Sequence[Record]) -> str:
         f"{first['n_samples']} rows ({_span(data, 'n_train')} train, {_span(data, 'n_test')} test), "
         f"{first['n_features']} features, {first['n_labels']} labels, {first['cardinality']:.2f} per row"
     )
-    return f"{records[0]['experiment']}: {first['name']}, {shape}; {source}"
+    return f"{first['name']}, {shape}; {source}"
 
 
 def _span(data: Sequence[Mapping[str, Any]], key: str) -> str:

@@ -1,9 +1,11 @@
-"""Escaping for Markdown and LaTeX, and the frames of tables in both."""
+"""Escaping for Markdown, LaTeX and HTML, and the frames of tables in them."""
 
+import math
 import re
 from collections.abc import Sequence
+from html import escape
 
-__all__ = ["latex", "latex_table", "markdown", "markdown_table"]
+__all__ = ["html", "html_page", "html_table", "latex", "latex_table", "markdown", "markdown_table"]
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -42,14 +44,26 @@ def latex(text: str) -> str:
 def latex_table(
     caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], sides: str, notes: Sequence[str]
 ) -> str:
-    """Return a booktabs table of escaped cells; `sides` holds l or r per column."""
-    lines = [" & ".join(row) + r" \\" for row in (header, *rows)]
+    """Return a booktabs table of escaped cells; `sides` holds l or r per column.
+
+    Long names and lists of settings are stacked, and a wide table is set smaller, so that it fits the width of a page.
+    """
+    body = [[_stacked(cell, ", ", MOST_CELL, "t", side) for cell, side in zip(row, sides, strict=True)] for row in rows]
+    widths = [max([4, *(_width(row[place]) for row in body)]) for place in range(len(sides))]
+    names = list(header)
+    if _total(widths, names) > _SIZES[""]:
+        parts = zip(header, widths, sides, strict=True)
+        names = [_stacked(name, r"(?<=\\_)| (?!\$)", width, "b", side) for name, width, side in parts]
+    total = _total(widths, names)
+    size = next(size for size, most in _SIZES.items() if total <= most)
+    lines = [" & ".join(row) + r" \\" for row in (names, *body)]
     below = [rf"{note}\par" for note in notes]
     return "\n".join(
         [
             r"\begin{table}",
             r"\centering",
             rf"\caption{{{caption}}}",
+            *([size + r"\setlength{\tabcolsep}{3pt}"] if size else []),
             rf"\begin{{tabular}}{{{sides}}}",
             *(r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"),
             r"\end{tabular}",
@@ -62,6 +76,37 @@ def latex_table(
             "",
         ]
     )
+
+
+# Characters in a cell, between two columns, and in a line of the text block at each size.
+MOST_CELL, GAP = 22, 2
+_SIZES = {"": 58, r"\small": 74, r"\footnotesize": 85, r"\scriptsize": math.inf}
+
+
+def _total(widths: Sequence[int], names: Sequence[str]) -> int:
+    return sum(max(width, _width(name)) + GAP for width, name in zip(widths, names, strict=True))
+
+
+def _width(cell: str) -> int:
+    """Return about how many characters wide an escaped cell is printed; of a stacked one, the widest line."""
+    lines = re.sub(r"\\(begin|end)\{tabular\}(\[.\]\{@\{\}.@\{\}\})?", "", cell).split(r"\\")
+    return max(
+        len(re.sub(r"\\[A-Za-z]+(\{\})?|[{}$\\]", "", re.sub(r"\\(pm|dagger|ddagger)", "x", line))) for line in lines
+    )
+
+
+def _stacked(cell: str, at: str, most: int, place: str, side: str) -> str:
+    """Return a cell in lines of at most `most` characters, if it is longer and matches `at`, where it may break."""
+    pieces = re.split(f"({at})", cell) if _width(cell) > most else [cell]
+    lines = [""]
+    for piece in pieces:
+        if lines[-1] and _width(lines[-1] + piece.rstrip(", ")) > most:
+            lines.append("")
+        lines[-1] += piece if lines[-1] else piece.lstrip()
+    lines = [line.strip() for line in lines if line.strip()]
+    if len(lines) < 2:
+        return cell
+    return rf"\begin{{tabular}}[{place}]{{@{{}}{side}@{{}}}}" + r" \\ ".join(lines) + r"\end{tabular}"
 
 
 def markdown(text: str) -> str:
@@ -88,6 +133,49 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]], sides: 
 
     rule = ["-" * width if side == "l" else "-" * (width - 1) + ":" for width, side in zip(widths, sides, strict=True)]
     return [line(header), line(rule), *(line(row) for row in rows)]
+
+
+def html(text: str) -> str:
+    """Return `text` so that HTML shows it as it is, inside an attribute too.
+
+    >>> html('<a href="x">R&D</a>')
+    '&lt;a href=&quot;x&quot;&gt;R&amp;D&lt;/a&gt;'
+    """
+    return escape(_one_line(text))
+
+
+def html_table(
+    caption: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[tuple[str, float | None]]],
+    sides: str,
+    notes: Sequence[str],
+) -> str:
+    """Return a table of escaped cells, each with the number behind it, and the notes as a list below."""
+    align = [' class="r"' if side == "r" else "" for side in sides]
+
+    def cell(place: int, text: str, value: float | None) -> str:
+        number = "" if value is None else f' data-value="{value!r}"'
+        return f'<th scope="row">{text}</th>' if place == 0 else f"<td{align[place]}{number}>{text}</td>"
+
+    heads = "".join(f'<th scope="col"{side}>{name}</th>' for name, side in zip(header, align, strict=True))
+    body = ["<tr>" + "".join(cell(place, *found) for place, found in enumerate(row)) + "</tr>" for row in rows]
+    below = ['<ul class="notes">', *(f"<li>{note}</li>" for note in notes), "</ul>"] if notes else []
+    lines = ["<table>", f"<caption>{caption}</caption>", f"<thead><tr>{heads}</tr></thead>", "<tbody>", *body]
+    return "\n".join([*lines, "</tbody>", "</table>", *below]) + "\n"
+
+
+def html_page(title: str, parts: Sequence[str]) -> str:
+    """Return a page of HTML fragments; `title` is plain text."""
+    head = f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{html(title)}</title>'
+    return f"{head}\n<style>{_STYLE}</style></head>\n<body>\n{''.join(parts)}</body>\n</html>\n"
+
+
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;margin:2rem}table{border-collapse:collapse;margin-top:2rem}"
+    "caption{text-align:left;font-weight:bold;padding-bottom:.5rem}th,td{padding:.2rem .8rem;text-align:left}"
+    "thead,tbody{border-top:1px solid;border-bottom:1px solid}.r{text-align:right}.notes{font-size:.85em}"
+)
 
 
 def _one_line(text: str) -> str:

@@ -3,39 +3,63 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["notes_of"]
+from mlrank.metrics import METRICS
+from mlrank.tables.columns import RUNTIMES
+
+__all__ = ["machines_of", "notes_of", "split_of"]
 
 Record = Mapping[str, Any]
 Methods = Mapping[str, Sequence[Record]]
+Environments = Mapping[str, Mapping[str, Any]]
 
 
-def notes_of(by_method: Methods, metrics: Sequence[str], n_splits: int) -> list[str]:
+def split_of(record: Record) -> tuple[str, str | None]:
+    """Return what tells splits apart: the name, and a hash of the rows where the record has one."""
+    return record["split"], record.get("inputs", {}).get("rows")
+
+
+def machines_of(records: Iterable[Record], environments: Environments) -> set[str]:
+    """Return the names of the machines on which the records were timed, as far as they are known."""
+    found = {(record.get("time") or {}).get("machine") or _machine(environments, record) for record in records}
+    return found - {""}
+
+
+def _machine(environments: Environments, record: Record) -> str:
+    known = environments.get(record["experiment"])
+    return f"{known['cpu']}, {known['cores']} cores" if known else ""
+
+
+def notes_of(by_method: Methods, columns: Sequence[str], environments: Environments) -> list[str]:
     """Return the lines below the table of one dataset.
 
     Parameters
     ----------
-    by_method : the records of each method; an empty list for a method without a run
-    metrics : the metrics shown
-    n_splits : number of different splits over all methods
+    by_method : the records of each row; an empty list for a method without a run
+    columns : the metrics and costs shown
+    environments : per experiment, what its environment.json holds
     """
     records = [record for found in by_method.values() for record in found]
     done = {method: [r for r in found if r["status"] == "done"] for method, found in by_method.items()}
+    metrics = [name for name in columns if name in METRICS]
     return [
-        *_mixed(records),
-        *_splits(records, n_splits),
-        *_missing(by_method, n_splits),
+        *_mixed(records, environments),
+        *_splits(records),
+        *_missing(by_method, records),
         *_metrics(done, metrics),
+        *_convention(metrics),
         *_data(records),
         *_search(done),
         *_projections(by_method),
         *_thresholds(by_method),
         *_fits_themselves(done),
         *_convergence(done),
+        *_costs(columns, done),
+        *_hardware(records, environments),
     ]
 
 
-def _mixed(records: Sequence[Record]) -> Iterator[str]:
-    """Warn where rows were not made by the same code on the same data."""
+def _mixed(records: Sequence[Record], environments: Environments) -> Iterator[str]:
+    """Warn where rows were not made by the same code, on the same data, on the same machine."""
     commits = sorted({(record["commit"] or "no commit")[:12] for record in records})
     if len(commits) > 1:
         yield f"warning: rows come from different commits ({', '.join(commits)})"
@@ -45,28 +69,45 @@ def _mixed(records: Sequence[Record]) -> Iterator[str]:
     hashes = {record["dataset"]["hash"] for record in records}
     if len(hashes) > 1:
         yield f"warning: rows come from {len(hashes)} different versions of the data"
+    machines = sorted(machines_of(records, environments))
+    if len(machines) > 1:
+        yield f"warning: times come from different machines ({'; '.join(machines)}) and cannot be compared"
 
 
-def _splits(records: Sequence[Record], n_splits: int) -> Iterator[str]:
-    names = list(dict.fromkeys(record["split"] for record in records))
-    shown = ", ".join(names if n_splits <= 6 else [*names[:2], "...", names[-1]])
-    if n_splits == 1:
-        yield f"1 split ({shown}), so no standard deviation"
+def _splits(records: Sequence[Record]) -> Iterator[str]:
+    by_experiment: dict[str, dict[tuple[str, str | None], None]] = {}
+    for record in records:
+        by_experiment.setdefault(record["experiment"], {})[split_of(record)] = None
+    if len({frozenset(found) for found in by_experiment.values()}) > 1:
+        shown = "; ".join(f"{name}: {_named(list(found))}" for name, found in by_experiment.items())
+        yield f"warning: the experiments do not share their splits ({shown}): means are over different rows"
+        return
+    names = list(next(iter(by_experiment.values())))
+    if len(names) == 1:
+        yield f"1 split ({_named(names)}), so no standard deviation"
     else:
-        yield f"mean ± standard deviation over {n_splits} splits ({shown})"
+        yield f"mean ± standard deviation over {len(names)} splits ({_named(names)})"
 
 
-def _missing(by_method: Methods, n_splits: int) -> Iterator[str]:
+def _named(splits: Sequence[tuple[str, str | None]]) -> str:
+    names = [name for name, _ in splits]
+    return ", ".join(names if len(names) <= 6 else [*names[:2], "...", names[-1]])
+
+
+def _missing(by_method: Methods, records: Sequence[Record]) -> Iterator[str]:
+    n_splits = len({split_of(record) for record in records})
     incomplete = False
     for method, found in by_method.items():
+        # Of its own experiment: where experiments differ in their splits, that has been said already.
+        wanted = len({split_of(r) for r in records if not found or r["experiment"] == found[0]["experiment"]})
         failed = sum(record["status"] != "done" for record in found)
         if failed:
             error = next(record["error"] for record in found if record["status"] != "done")
-            yield f"{method}: {failed} of {n_splits} {_fits(n_splits)} failed ({_last_line(error)})"
-        if len(found) < n_splits:
-            what = "no run" if not found else f"run on {len(found)} of {n_splits} splits only"
+            yield f"{method}: {failed} of {wanted} {_fits(wanted)} failed ({_last_line(error)})"
+        if len(found) < wanted:
+            what = "no run" if not found else f"run on {len(found)} of {wanted} splits only"
             yield f"{method}: {what}"
-        incomplete |= failed > 0 or len(found) < n_splits
+        incomplete |= len(found) - failed < n_splits
     if incomplete and n_splits > 1:
         yield "methods without a result on every split have means over different splits and cannot be best"
 
@@ -116,7 +157,27 @@ def _span(numbers: Iterable[int]) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
+def _convention(metrics: Sequence[str]) -> Iterator[str]:
+    """Say which rule the metrics shown follow where packages differ."""
+    rules = [rule for key, rule in _RULES.items() if any(key in name for name in metrics)]
+    if rules:
+        yield f"convention: {'; '.join(rules)} ('mlrank explain METRIC' shows the rules of other packages)"
+
+
+_RULES = {
+    "": "what is undefined is left out of a mean, neither 0 nor 1",
+    "ranking_loss": "ranking_loss counts a tied pair in full",
+    "auc": "auc counts a tied pair one half",
+    "coverage": "coverage counts from 1",
+    "one_error": "one_error shares a tie at the top",
+}
+
+
 def _data(records: Sequence[Record]) -> Iterator[str]:
+    for record in {record["dataset"]["name"]: record for record in records}.values():
+        stand_in = record["dataset"]["stand_in"]
+        what = "stand-in, generated: not comparable with published numbers" if stand_in else "read, not generated"
+        yield f"data grade: {what} ({record['dataset']['source']})"
     for change in dict.fromkeys(change for record in records for change in record["dataset"]["changes"]):
         yield f"data: {change}"
 
@@ -182,3 +243,31 @@ def _convergence(done: Methods) -> Iterator[str]:
             yield f"† {method}: {short} of {len(found)} {_fits(len(found))} stopped before the tolerance was reached"
     if any(done.values()):
         yield "certificate: worst distance from the optimum over the splits, by each solver's own measure; fit: median"
+
+
+def _costs(columns: Sequence[str], done: Methods) -> Iterator[str]:
+    shown = [name for name in columns if name in RUNTIMES]
+    if shown and any(len(found) > 1 for found in done.values()):
+        yield "times and memory: median [lower quartile, upper quartile] over the splits"
+    for name in shown:
+        yield f"{name}: {RUNTIMES[name].definition}"
+        for method, found in done.items():
+            absent = sum(record["time"].get(RUNTIMES[name].key) is None for record in found)
+            if absent:
+                yield f"{method}: {name} not recorded on {absent} of {len(found)} splits"
+
+
+def _hardware(records: Sequence[Record], environments: Environments) -> Iterator[str]:
+    """Name the machine and the versions behind the rows, one line for each that differs."""
+    for machine in sorted(machines_of(records, environments)):
+        yield f"machine: {machine}; every fit with 1 thread"
+    experiments = dict.fromkeys(record["experiment"] for record in records)
+    known = [environments[name] for name in experiments if name in environments]
+    yield from dict.fromkeys(map(_versions, known))
+
+
+def _versions(environment: Mapping[str, Any]) -> str:
+    blas = {f"{entry['internal_api']} {entry['version']}" for entry in environment["blas"]}
+    parts = [f"Python {environment['python']}", *(f"{name} {found}" for name, found in environment["versions"].items())]
+    commit = [f"commit {environment['commit'][:12]}"] if environment.get("commit") else []
+    return f"software: {', '.join([*parts, *sorted(blas), *commit])}"

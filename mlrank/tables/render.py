@@ -1,29 +1,25 @@
-"""Tables as Markdown, LaTeX (booktabs), CSV and for the terminal."""
+"""Tables as Markdown, LaTeX (booktabs), HTML, CSV, JSON and for the terminal."""
 
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Literal
 
 from mlrank.errors import unknown_name
-from mlrank.metrics import METRICS
-from mlrank.tables.build import Cell, Row, Table
-from mlrank.tables.markup import latex, latex_table, markdown, markdown_table
+from mlrank.results import dump_json
+from mlrank.tables.arrange import Grid, Shown, to_grid
+from mlrank.tables.markup import html, html_page, html_table, latex, latex_table, markdown, markdown_table
+from mlrank.tables.parts import Row, Table
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-__all__ = ["FORMATS", "render", "to_rich"]
+__all__ = ["FORMATS", "PRINTED", "grid_to_html", "render", "render_grids", "to_rich"]
 
+# The formats of the files beside the runs; a table is printed in others too.
 FORMATS = ("md", "latex", "csv")
-NONE = "-"
-
-
-class Shown(NamedTuple):
-    """The text of one cell and whether it is the best of its column."""
-
-    text: str
-    best: bool = False
+PRINTED = (*FORMATS, "html", "json")
 
 
 def render(tables: Table | Sequence[Table], fmt: str, decimals: int = 4) -> str:
@@ -31,8 +27,9 @@ def render(tables: Table | Sequence[Table], fmt: str, decimals: int = 4) -> str:
 
     Parameters
     ----------
-    fmt : "md", "latex" (needs the package booktabs alone) or "csv" (one header, full precision, no notes)
-    decimals : digits after the point of metrics, except in CSV
+    fmt : one of PRINTED
+        LaTeX needs the package booktabs alone; CSV has one header, full precision and no notes; JSON has everything.
+    decimals : digits after the point of metrics, except in CSV and JSON
 
     Raises
     ------
@@ -40,97 +37,88 @@ def render(tables: Table | Sequence[Table], fmt: str, decimals: int = 4) -> str:
         For another format, or tables of different metrics as CSV.
     """
     tables = [tables] if isinstance(tables, Table) else list(tables)
-    if fmt not in FORMATS:
-        raise ValueError(unknown_name("format of a table", fmt, FORMATS))
     if fmt == "csv":
         return _csv(tables)
-    one = _markdown if fmt == "md" else _latex
-    return "\n".join(one(table, decimals) for table in tables)
+    if fmt == "json":
+        return dump_json([{**asdict(table), "title": table.title} for table in tables])
+    return render_grids([to_grid(table, decimals) for table in tables], fmt)
 
 
-def to_rich(table: Table, decimals: int = 4) -> "Group":
+def render_grids(grids: Sequence[Grid], fmt: str) -> str:
+    """Return grids as text that ends in a newline.
+
+    Raises
+    ------
+    ValueError
+        For a format other than "md", "latex" and "html".
+    """
+    if fmt == "html":
+        return html_page(grids[0].title if grids else "", [grid_to_html(grid) for grid in grids])
+    if fmt not in ("md", "latex"):
+        raise ValueError(unknown_name("format of a table", fmt, PRINTED))
+    return "\n".join((_markdown if fmt == "md" else _latex)(grid) for grid in grids)
+
+
+def to_rich(table: Table | Grid, decimals: int = 4) -> "Group":
     """Return title, table and notes for the terminal, to be printed by a rich console."""
     from rich import box
     from rich.console import Group
     from rich.table import Table as RichTable
     from rich.text import Text
 
+    grid = table if isinstance(table, Grid) else to_grid(table, decimals)
     shown = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     # A spread that holds together is folded whole below its mean.
-    body = [[cell._replace(text=cell.text.replace("± ", "±")) for cell in row] for row in _body(table, decimals)]
-    for place, (name, side) in enumerate(zip(_header(table), _sides(table), strict=True)):
+    body = [[cell._replace(text=cell.text.replace("± ", "±")) for cell in row] for row in grid.rows]
+    for place, (name, side) in enumerate(zip(grid.header, grid.sides, strict=True)):
         # Folded, never cut, and numbers never inside: on a narrow terminal every digit stays readable.
         header, justify = Text(name.replace("_", "_\n", 1).replace("certif", "certi-\nf")), _JUSTIFY[side]
         words = [word for row in body for word in row[place].text.split()]
         width = max(map(len, words), default=1) if side == "r" else None
-        shown.add_column(header, justify=justify, overflow="fold", no_wrap=name == "method", min_width=width)
+        shown.add_column(header, justify=justify, overflow="fold", no_wrap=place == 0, min_width=width)
     for row in body:
-        shown.add_row(*(Text(cell.text, style="bold" if cell.best else "") for cell in row))
-    notes = [Text(f"- {note}", style="dim") for note in table.notes]
-    return Group(Text(table.title, style="bold"), Text(), shown, Text(), *notes)
+        shown.add_row(*(Text.assemble((cell.text, _style(cell))) for cell in row))  # the padding is not underlined
+    notes = [Text(f"- {note}", style="dim") for note in grid.notes]
+    return Group(Text(grid.title, style="bold"), Text(), shown, Text(), *notes)
 
 
 _JUSTIFY: Mapping[str, Literal["left", "right"]] = {"l": "left", "r": "right"}
 
 
-def _header(table: Table) -> list[str]:
-    arrows = (f"{name} {'↑' if METRICS[name].higher_is_better else '↓'}" for name in table.metrics)
-    return ["method", *arrows, "chosen settings", "fit", "certificate"]
+def _style(cell: Shown) -> str:
+    return "bold" if cell.best else "underline" if cell.second else ""
 
 
-def _sides(table: Table) -> str:
-    return "l" + "r" * len(table.metrics) + "lrr"
+def _markdown(grid: Grid) -> str:
+    rows = [[_in_markdown(cell) for cell in row] for row in grid.rows]
+    lines = [f"**{markdown(grid.title)}**", "", *markdown_table([*map(markdown, grid.header)], rows, grid.sides), ""]
+    return "\n".join([*lines, *(f"- {markdown(note)}" for note in grid.notes)]) + "\n"
 
 
-def _body(table: Table, decimals: int) -> list[list[Shown]]:
-    return [_shown_row(row, decimals) for row in table.rows]
+def _in_markdown(cell: Shown) -> str:
+    text = markdown(cell.text)
+    return f"**{text}**" if cell.best else f"<ins>{text}</ins>" if cell.second else text
 
 
-def _shown_row(row: Row, decimals: int) -> list[Shown]:
-    marks = "†" * bool(row.n_not_converged) + "*" * row.oracle + "‡" * row.transductive
-    seconds = NONE if row.fit_seconds is None else _seconds(row.fit_seconds)
-    optimality = NONE if row.optimality is None else _scientific(row.optimality)
-    cells = [Shown(_number(cell, row, decimals), cell.best) for cell in row.cells]
-    return [Shown(row.method + marks), *cells, Shown(row.settings or NONE), Shown(seconds), Shown(optimality)]
+def _latex(grid: Grid) -> str:
+    rows = [[_in_latex(cell) for cell in row] for row in grid.rows]
+    return latex_table(latex(grid.title), [*map(latex, grid.header)], rows, grid.sides, [*map(latex, grid.notes)])
 
 
-def _number(cell: Cell, row: Row, decimals: int) -> str:
-    if cell.mean is None:
-        return "failed" if row.n_failed and not row.n_done else NONE
-    spread = "" if cell.std is None else f" ± {cell.std:.{decimals}f}"
-    return f"{cell.mean:.{decimals}f}{spread}"
+def _in_latex(cell: Shown) -> str:
+    text = latex(cell.text)
+    return rf"\textbf{{{text}}}" if cell.best else rf"\underline{{{text}}}" if cell.second else text
 
 
-def _seconds(value: float) -> str:
-    return f"{value:.0f} s" if value >= 100 else f"{value:.2g} s"
+def grid_to_html(grid: Grid) -> str:
+    """Return a grid as an HTML fragment; cells carry their number as ``data-value``, for sorting."""
+    rows = [[(_in_html(cell), cell.value) for cell in row] for row in grid.rows]
+    return html_table(html(grid.title), [*map(html, grid.header)], rows, grid.sides, [*map(html, grid.notes)])
 
 
-def _scientific(value: float) -> str:
-    """Return 0.00081 as 8.1e-4."""
-    if value == 0:
-        return "0"
-    digits, exponent = f"{value:.1e}".split("e")
-    return f"{digits}e{int(exponent)}"
-
-
-def _markdown(table: Table, decimals: int) -> str:
-    rows = [
-        [f"**{markdown(cell.text)}**" if cell.best else markdown(cell.text) for cell in row]
-        for row in _body(table, decimals)
-    ]
-    header = [markdown(name) for name in _header(table)]
-    lines = [f"**{markdown(table.title)}**", "", *markdown_table(header, rows, _sides(table)), ""]
-    return "\n".join([*lines, *(f"- {markdown(note)}" for note in table.notes)]) + "\n"
-
-
-def _latex(table: Table, decimals: int) -> str:
-    rows = [
-        [rf"\textbf{{{latex(cell.text)}}}" if cell.best else latex(cell.text) for cell in row]
-        for row in _body(table, decimals)
-    ]
-    header = [latex(name) for name in _header(table)]
-    notes = [latex(note) for note in table.notes]
-    return latex_table(latex(table.title), header, rows, _sides(table), notes)
+def _in_html(cell: Shown) -> str:
+    text = html(cell.text)
+    return f"<strong>{text}</strong>" if cell.best else f"<u>{text}</u>" if cell.second else text
 
 
 def _csv(tables: Sequence[Table]) -> str:
@@ -148,14 +136,16 @@ def _csv(tables: Sequence[Table]) -> str:
 
 _FIXED = (
     *("experiment", "dataset", "source", "stand_in", "method", "solver", "n_splits", "n_done", "n_failed"),
-    *("n_not_converged", "oracle_threshold", "chosen_settings", "fit_seconds", "optimality"),
+    *("n_not_converged", "oracle_threshold", "transductive", "chosen_settings", "optimality"),
+    *("fit_seconds", "fit_seconds_q1", "fit_seconds_q3", "predict_seconds", "peak_memory_bytes"),
 )
 
 
 def _csv_row(table: Table, row: Row) -> list[Any]:
-    numbers = [part for cell in row.cells for part in (cell.mean, cell.std, cell.n)]
+    numbers = [part for cell in row.cells for part in (cell.value, cell.std, cell.n)]
     return [
-        *(table.experiment, table.dataset, table.source, str(table.stand_in).lower(), row.method, row.solver),
-        *(table.n_splits, row.n_done, row.n_failed, row.n_not_converged, str(row.oracle).lower(), row.settings),
-        *(row.fit_seconds, row.optimality, *numbers),
+        *(row.experiment, table.dataset, table.source, str(table.stand_in).lower(), row.method, row.solver),
+        *(table.n_splits, row.n_done, row.n_failed, row.n_not_converged, str(row.oracle).lower()),
+        *(str(row.transductive).lower(), row.settings, row.optimality),
+        *(row.fit.value, row.fit.low, row.fit.high, row.predict.value, row.memory.value, *numbers),
     ]

@@ -18,7 +18,7 @@ def values(make, method, numbers, **changes):
 def test_mean_and_sample_standard_deviation_over_splits(make):
     table = only(values(make, "A", [0.1, 0.2, 0.6]))
     cell = table.rows[0].cells[0]
-    assert cell.mean == pytest.approx(0.3, abs=1e-15)
+    assert cell.value == pytest.approx(0.3, abs=1e-15)
     # deviations -0.2, -0.1, 0.3: squares sum to 0.14, divided by 2
     assert cell.std == pytest.approx(0.07**0.5, abs=1e-15)
     assert cell.n == 3
@@ -85,7 +85,7 @@ def test_a_failed_split_leaves_the_mean_to_the_others_and_the_row_out_of_the_con
     broken = make("A", "r1", status="failed", error="Traceback:\n  line\nMemoryError: 3 GB\n", metrics={})
     table = only([make("A", "r0", metrics={"f1_macro": 0.9}), broken, *values(make, "B", [0.1, 0.2])])
     row = table.rows[0]
-    assert (row.n_done, row.n_failed, row.cells[0].mean, row.cells[0].std) == (1, 1, 0.9, None)
+    assert (row.n_done, row.n_failed, row.cells[0].value, row.cells[0].std) == (1, 1, 0.9, None)
     assert best(table) == []
     assert "A: 1 of 2 fits failed (MemoryError: 3 GB)" in table.notes
     assert any("cannot be best" in note for note in table.notes)
@@ -97,7 +97,7 @@ def test_a_failed_record_may_lack_what_only_a_fit_can_tell(make):
         failed[key] = None
     row = only([failed, make("B")]).rows[0]
     assert (row.n_done, row.n_failed, row.settings, row.fit_seconds, row.optimality) == (0, 1, "", None, None)
-    assert [cell.mean for cell in row.cells] == [None, None]
+    assert [cell.value for cell in row.cells] == [None, None]
 
 
 def test_a_method_run_on_fewer_splits_is_told(make):
@@ -111,17 +111,155 @@ def test_a_method_without_a_run_on_one_dataset_has_an_empty_row(make):
     tables = build_tables([make("A"), make("B"), make("B", dataset=other)], SHOWN)
     assert [table.dataset for table in tables] == ["yeast", "scene"]
     assert [row.method for row in tables[1].rows] == ["A", "B"]
-    assert tables[1].rows[0].cells[0].mean is None
+    assert tables[1].rows[0].cells[0].value is None
     assert "A: no run" in tables[1].notes
     assert not any("cannot be best" in note for note in tables[1].notes)
 
 
-def test_experiments_are_not_mixed(make):
-    tables = build_tables([make("A"), make("B", experiment="other")], SHOWN)
-    assert [(table.experiment, [row.method for row in table.rows]) for table in tables] == [
+def test_experiments_on_the_same_data_share_a_table(make):
+    table = only([make("A", metrics={"f1_macro": 0.4}), make("B", experiment="other", metrics={"f1_macro": 0.5})])
+    assert table.experiment == "demo + other"
+    assert [(row.label, row.experiment) for row in table.rows] == [("A", "demo"), ("B", "other")]
+    assert best(table) == ["B"]
+    assert not any(note.startswith("warning") for note in table.notes)
+
+
+def test_experiments_on_other_versions_of_the_data_have_tables_of_their_own(make):
+    tables = build_tables([make("A"), make("B", experiment="other", dataset={"hash": "11ee"})], SHOWN)
+    assert [(table.experiment, [row.label for row in table.rows]) for table in tables] == [
         ("demo", ["A"]),
         ("other", ["B"]),
     ]
+
+
+def test_methods_of_one_name_in_two_experiments_are_told_apart(make):
+    elsewhere = make("A", experiment="other", dataset={"name": "scene", "hash": "22"})
+    records = [make("A"), make("B"), make("A", experiment="other"), elsewhere]
+    yeast, scene = build_tables(records, SHOWN)
+    assert [row.label for row in yeast.rows] == ["A (demo)", "B", "A (other)"]
+    assert [row.label for row in scene.rows] == ["A (other)"]
+
+
+def test_experiments_with_other_splits_are_warned_of_and_not_compared(make):
+    table = only([{**make("A"), "inputs": {"rows": "x1"}}, {**make("B", experiment="other"), "inputs": {"rows": "x2"}}])
+    assert table.notes[0] == (
+        "warning: the experiments do not share their splits (demo: official; other: official): "
+        "means are over different rows"
+    )
+    assert best(table) == []
+    assert [row.cells[0].std for row in table.rows] == [None, None]
+    assert not any("run on" in note or "no run" in note for note in table.notes)
+
+
+def test_the_second_is_marked_where_somebody_is_worse(make):
+    def seconds(*numbers):
+        table = only([make(name, metrics={"f1_macro": number}) for name, number in zip("ABCD", numbers, strict=False)])
+        return [row.method for row in table.rows if row.cells[0].second]
+
+    assert seconds(0.3, 0.5, 0.4) == ["C"]
+    assert seconds(0.5, 0.4) == []  # the second of two is the last
+    assert seconds(0.5, 0.5, 0.4) == []  # two firsts leave no second
+    assert seconds(0.5, 0.4, 0.4) == []
+    assert seconds(0.5, 0.4, 0.4, 0.3) == ["B", "C"]
+    assert seconds(0.5, 0.5, 0.5) == []
+
+
+def test_the_second_follows_the_direction_and_the_rules_of_the_contest(make):
+    oracle = {"kind": "oracle_size", "oracle": True}
+    records = [
+        make("O", threshold=oracle, metrics={"f1_macro": 0.45, "ranking_loss": 0.15}),
+        make("A", metrics={"f1_macro": 0.5, "ranking_loss": 0.1}),
+        make("B", metrics={"f1_macro": 0.4, "ranking_loss": 0.2}),
+        make("C", metrics={"f1_macro": 0.3, "ranking_loss": 0.3}),
+    ]
+    table = only(records)
+    assert [row.method for row in table.rows if row.cells[0].second] == ["B"]
+    assert [row.method for row in table.rows if row.cells[1].second] == ["O"]
+
+
+def timed(make, method, seconds, **changes):
+    return [
+        make(method, f"r{place}", time={"fit": second, "peak_memory": 10**8}, **changes)
+        for place, second in enumerate(seconds)
+    ]
+
+
+def test_costs_are_medians_with_quartiles(make):
+    table = only(timed(make, "A", [4.0, 1.0, 2.0, 3.0, 10.0]), ["fit_seconds", "peak_memory", "predict_seconds"])
+    fit, memory, predict = table.rows[0].cells
+    assert (fit.value, fit.low, fit.high, fit.std, fit.n) == (3.0, 2.0, 4.0, None, 5)
+    assert (memory.value, memory.n) == (10**8, 5)
+    assert predict.value == 0.0
+    assert "times and memory: median [lower quartile, upper quartile] over the splits" in table.notes
+    assert any(note.startswith("peak_memory: the most that the process held") for note in table.notes)
+
+
+def test_one_split_has_no_quartiles(make):
+    cell = only(timed(make, "A", [4.0]), ["fit_seconds"]).rows[0].cells[0]
+    assert (cell.value, cell.low, cell.high) == (4.0, None, None)
+
+
+def test_the_fastest_is_one_that_reached_its_tolerance(make):
+    records = [*timed(make, "A", [1.0, 1.0], info={"converged": False}), *timed(make, "B", [2.0, 2.0])]
+    table = only([*records, *timed(make, "C", [3.0, 3.0])], ["fit_seconds"])
+    assert best(table) == ["B"]
+
+
+def test_times_of_different_machines_are_warned_of_and_not_compared(make):
+    records = [make("A", time={"machine": "one, 2 cores"}), make("B", time={"machine": "two, 4 cores"})]
+    table = only(records, ["fit_seconds", "f1_macro"])
+    assert table.notes[0] == (
+        "warning: times come from different machines (one, 2 cores; two, 4 cores) and cannot be compared"
+    )
+    assert best(table, 0) == []
+    assert best(table, 1) == ["A", "B"]
+    assert table.notes[-2:] == (
+        "machine: one, 2 cores; every fit with 1 thread",
+        "machine: two, 4 cores; every fit with 1 thread",
+    )
+
+
+ENVIRONMENT = {
+    "python": "3.11.7",
+    "versions": {"mlrank": "0.1.0", "numpy": "2.4.6"},
+    "cpu": "one",
+    "cores": 2,
+    "blas": [{"internal_api": "openblas", "version": "0.3.30"}] * 2,
+    "commit": "abc" * 10,
+}
+
+
+def test_the_environment_names_the_machine_of_runs_that_do_not(make):
+    records = [make("A"), make("B", experiment="other")]
+    (table,) = build_tables(records, SHOWN, {"demo": ENVIRONMENT, "other": ENVIRONMENT})
+    assert table.notes[-2:] == (
+        "machine: one, 2 cores; every fit with 1 thread",
+        "software: Python 3.11.7, mlrank 0.1.0, numpy 2.4.6, openblas 0.3.30, commit abcabcabcabc",
+    )
+    (table,) = build_tables(records, SHOWN, {"demo": ENVIRONMENT, "other": {**ENVIRONMENT, "cpu": "two"}})
+    assert table.notes[0].startswith("warning: times come from different machines (one, 2 cores; two, 2 cores)")
+
+
+def test_a_cost_that_was_not_recorded_is_told(make):
+    table = only([make("A", time={"peak_memory": None}), make("B", time={"peak_memory": 5})], ["peak_memory"])
+    assert [cell.value for row in table.rows for cell in row.cells] == [None, 5]
+    assert "A: peak_memory not recorded on 1 of 1 splits" in table.notes
+
+
+def test_the_convention_is_that_of_the_metrics_shown(make):
+    def convention(*names):
+        return next((note for note in only([make()], names).notes if note.startswith("convention")), None)
+
+    assert "ranking_loss counts a tied pair in full" in convention("f1_macro", "ranking_loss")
+    assert "coverage counts from 1" in convention("coverage")
+    assert "tied" not in convention("f1_macro")
+    assert convention("fit_seconds") is None
+
+
+def test_the_grade_of_the_data_is_said(make):
+    assert "data grade: read, not generated (yeast of Elisseeff & Weston)" in only([make()]).notes
+    generated = only([make(dataset={"stand_in": True, "source": "a generator"})])
+    assert "data grade: stand-in, generated: not comparable with published numbers (a generator)" in generated.notes
 
 
 def test_an_undefined_value_is_skipped_counted_and_not_best(make):
@@ -129,7 +267,7 @@ def test_an_undefined_value_is_skipped_counted_and_not_best(make):
     records = [make("A", "r0", metrics={"f1_macro": 0.9}), make("A", "r1", metrics={"f1_macro": undefined})]
     table = only([*records, *values(make, "B", [0.1, 0.2]), *values(make, "C", [0.1, 0.1])])
     cell = table.rows[0].cells[0]
-    assert (cell.mean, cell.std, cell.n) == (0.9, None, 1)
+    assert (cell.value, cell.std, cell.n) == (0.9, None, 1)
     assert "A: f1_macro undefined on 1 of 2 splits" in table.notes
     assert "f1_macro over 0 to 14 for A, 14 for B, 14 for C, of 14 labels" in table.notes
     assert best(table) == ["B"]
@@ -150,7 +288,7 @@ def test_a_metric_that_an_old_run_does_not_hold_is_told(make):
     old = make("A")
     del old["metrics"]["f1_macro"]
     table = only([old, make("B")])
-    assert table.rows[0].cells[0].mean is None
+    assert table.rows[0].cells[0].value is None
     assert "A: f1_macro not stored on 1 of 1 splits" in table.notes
 
 
@@ -225,8 +363,8 @@ def test_changes_to_the_data_search_and_thresholds_are_noted(make):
         make("B", "r0", threshold=midpoint, search={"n_trials": 4}, **changes),
         make("B", "r1", threshold=midpoint, search={"n_trials": 4}, **changes),
     ]
-    notes = only(records).notes
-    assert notes[1:] == (
+    notes = [note for note in only(records).notes if not note.startswith(("convention", "data grade"))]
+    assert notes[1:] == [
         "data: 12 rows without a label left out",
         "data: scaled to [0, 1]",
         "search by f1_micro over 5 folds; trials per split: A 20, B 4",
@@ -234,7 +372,7 @@ def test_changes_to_the_data_search_and_thresholds_are_noted(make):
         "A: 4 of 40 search trials did not converge",
         "thresholds: zero (train scores) for A; svr_midpoint (train scores) for B",
         "certificate: worst distance from the optimum over the splits, by each solver's own measure; fit: median",
-    )
+    ]
 
 
 def test_rows_of_different_code_or_data_are_warned_of_first(make):

@@ -1,5 +1,6 @@
 import csv
 import io
+import json
 
 import pytest
 import typer
@@ -63,11 +64,89 @@ def test_csv_of_several_experiments_has_one_header_with_the_metrics_of_all(invok
     assert rows[0]["f1_micro_mean"] == "0.6"
 
 
-def test_the_terminal_gets_one_table_per_experiment(invoke, results):
+def test_the_terminal_gets_one_table_per_dataset(invoke, results, make):
+    RunFolder(results / "two").write_run(make("A", experiment="two", dataset={"name": "scene", "hash": "7"}), {})
     result = invoke(results / "one", results / "two")
     assert result.exit_code == 0
-    assert [line.split(":")[0] for line in result.stdout.splitlines() if ": yeast, " in line] == ["one", "two"]
-    assert "\n\ntwo: yeast" in result.stdout
+    titles = [line.split(",")[0] for line in result.stdout.splitlines() if "2417 rows" in line]
+    assert titles == ["one + two: yeast", "two: scene"]
+    assert "\n\ntwo: scene" in result.stdout
+    assert [line.split("  ")[0] for line in result.stdout.splitlines() if line.startswith("A (")] == [
+        "A (one)",
+        "A (two)",
+        "A (two)",
+    ]
+
+
+def test_experiments_of_one_name_are_told_apart_by_their_folders(invoke, results, make):
+    again = RunFolder.create(results / "copy", "one")
+    again.write_config({"name": "one", "methods": {"A": {}}, "metrics": ["f1_macro"]})
+    again.write_run(make("A", experiment="one"), {})
+    text = invoke(results / "one", results / "copy" / "one", "--format", "md").stdout
+    assert f"A ({results / 'one'})" in text.replace("\\", "")
+    assert f"A ({results / 'copy' / 'one'})" in text.replace("\\", "")
+
+
+def test_a_folder_given_twice_is_refused(invoke, results):
+    with pytest.raises(UserError, match="one: this results folder is given twice"):
+        invoke(results / "one", results / "two" / ".." / "one")
+
+
+def test_costs_take_the_place_of_metrics_unless_metrics_are_named(invoke, results):
+    rows = invoke(results / "one", "--runtime", "--format", "md").stdout.splitlines()
+    header = [cell.strip() for cell in rows[2].strip("|").split("|")]
+    assert header == [
+        "method",
+        "fit_seconds ↓",
+        "predict_seconds ↓",
+        "peak_memory ↓",
+        "chosen settings",
+        "certificate",
+    ]
+    rows = invoke(results / "one", "--runtime", "-m", "f1_macro", "--format", "md").stdout.splitlines()
+    assert rows[2].startswith("| method | f1_macro ↑ | fit_seconds ↓ |")
+
+
+def test_layouts_can_be_asked_for(invoke, results):
+    lines = invoke(results / "two", "--cols", "dataset", "-f", "md").stdout.splitlines()
+    assert [line for line in lines if line.startswith("**")] == ["**two: f1_micro ↑**", "**two: f1_macro ↑**"]
+    assert lines[2].split() == ["|", "method", "|", "yeast", "|"]
+    with pytest.raises(UserError, match="must be different, found --rows metric, --cols metric"):
+        invoke(results / "two", "--rows", "metric", "--cols", "metric")
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_formats_for_machines_have_one_layout(invoke, results, form):
+    with pytest.raises(UserError, match=f"arrange tables for readers; {form} has one form"):
+        invoke(results / "two", "--by", "method", "--format", form)
+
+
+def test_json_holds_everything_in_full(invoke, results):
+    (table,) = json.loads(invoke(results / "one", results / "two", "--format", "json").stdout)
+    assert table["experiment"] == "one + two"
+    assert table["title"].startswith("one + two: yeast, 2417 rows")
+    assert table["metrics"] == ["f1_macro", "f1_micro"]
+    assert [(row["label"], row["fit"]["value"]) for row in table["rows"]] == [
+        ("B (one)", 0.25),
+        ("A (one)", 0.25),
+        ("B (two)", 0.25),
+        ("A (two)", 0.25),
+    ]
+    assert table["rows"][0]["cells"][1] == {
+        "value": 0.6,
+        "std": None,
+        "n": 1,
+        "low": None,
+        "high": None,
+        "best": True,
+        "second": False,
+    }
+
+
+def test_a_damaged_environment_is_one_line(invoke, results):
+    (results / "one" / "environment.json").write_text('{"python": 3')
+    with pytest.raises(UserError, match=r"environment\.json: damaged record of the environment"):
+        invoke(results / "one")
 
 
 def test_an_experiment_without_runs_says_so(invoke, tmp_path):

@@ -1,12 +1,15 @@
 import csv
 import io
 import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
 
 import pytest
 
 from mlrank.metrics import METRICS
 from mlrank.results import RunFolder
-from mlrank.tables import build_tables, render, to_rich, write_tables
+from mlrank.tables import Layout, arrange, build_tables, render, render_grids, to_rich, write_tables
 from mlrank.tables.markup import latex, markdown
 
 SHOWN = ["f1_macro", "ranking_loss"]
@@ -47,10 +50,12 @@ def test_latex_is_a_booktabs_table_with_every_cell(table):
     assert lines[:2] == [r"\begin{table}", r"\centering"]
     assert lines[2].startswith(r"\caption{demo: yeast, 2417 rows (1500 train, 917 test)")
     assert r"Elisseeff \& Weston}" in lines[2]
-    assert lines[3:11] == [
+    assert lines[3:12] == [
+        r"\small\setlength{\tabcolsep}{3pt}",
         r"\begin{tabular}{lrrlrr}",
         r"\toprule",
-        r"method & f1\_macro $\uparrow$ & ranking\_loss $\downarrow$ & chosen settings & fit & certificate \\",
+        r"method & f1\_macro $\uparrow$ & ranking\_loss $\downarrow$"
+        r" & \begin{tabular}[b]{@{}l@{}}chosen \\ settings\end{tabular} & fit & certificate \\",
         r"\midrule",
         r"A & 0.6000 $\pm$ 0.1414 & \textbf{0.2000 $\pm$ 0.0000} & C=8 & 0.25 s & 8.1e-4 \\",
         r"B\_1$^\dagger${*} & 0.2500 $\pm$ 0.0000 & \textbf{0.2000 $\pm$ 0.0000} & - & 0.25 s & 8.1e-4 \\",
@@ -72,6 +77,7 @@ def test_latex_escapes_everything_and_nothing_else_is_special(make):
     assert text.count(escaped) == 5  # the caption twice, the row, two notes
     known = {"begin", "end", "centering", "caption", "toprule", "midrule", "bottomrule", "smallskip", "par"}
     known |= {"footnotesize", "linewidth", "pm", "dagger", "uparrow", "downarrow", "textbf", "textbackslash"}
+    known |= {"underline", "scriptsize", "setlength", "tabcolsep"}
     known |= {"textasciicircum", "textasciitilde", "textless", "textgreater", "textbar"}
     assert set(re.findall(r"\\([A-Za-z]+)", text)) <= known
     without_commands = re.sub(r"\\(\\|[A-Za-z]+|[{}$&#%_])", "", text)
@@ -121,7 +127,7 @@ def test_csv_has_full_precision_and_columns_apart(make):
     (table,) = build_tables(records, SHOWN)
     ((row),) = csv.DictReader(io.StringIO(render(table, "csv")))
     assert row["method"] == 'say "A", B'
-    assert float(row["f1_macro_mean"]) == table.rows[0].cells[0].mean
+    assert float(row["f1_macro_mean"]) == table.rows[0].cells[0].value
     assert float(row["f1_macro_std"]) == table.rows[0].cells[0].std
     assert row["f1_macro_n"] == "2"
     assert row["chosen_settings"] == "C=8 (1 of 2)"
@@ -147,8 +153,8 @@ def test_csv_of_different_metrics_is_refused(make):
 
 
 def test_an_unknown_format_is_refused(table):
-    with pytest.raises(ValueError, match="unknown format of a table 'html'"):
-        render(table, "html")
+    with pytest.raises(ValueError, match=r"unknown format of a table 'pdf'\. Known: csv, html, json, latex, md"):
+        render(table, "pdf")
 
 
 def test_fewer_decimals(table):
@@ -212,3 +218,101 @@ def test_tables_are_written_beside_the_runs_with_every_metric_in_the_csv(tmp_pat
     assert written[1].read_text() == render(table, "latex")
     header = written[2].read_text().splitlines()[0].split(",")
     assert [name[:-5] for name in header if name.endswith("_mean")] == list(METRICS)
+
+
+def test_long_headers_and_settings_are_stacked_and_wide_tables_set_smaller(make):
+    settings = {"C": 8.0, "lam": 0.001, "nu": 2.0, "gamma": 0.25, "epsilon": 0.1}
+    (table,) = build_tables([make("A", searched=settings), make("B")], ["ranking_loss"])
+    text = render(table, "latex")
+    stack = r"\begin{tabular}[b]{@{}r@{}}ranking\_ \\ loss $\downarrow$\end{tabular}"
+    assert f"method & {stack} & chosen settings & fit & certificate" in text
+    assert r"\begin{tabular}[t]{@{}l@{}}C=8, lam=0.001, nu=2, \\ gamma=0.25, \\ epsilon=0.1\end{tabular}" in text
+    sizes = [_size(render(build_tables([make("A")], list(METRICS)[:count]), "latex")) for count in (1, 3, 12)]
+    assert sizes == ["", r"\small", r"\scriptsize"]
+
+
+def _size(text):
+    return next((line.split(r"\set")[0] for line in text.splitlines() if "tabcolsep" in line), "")
+
+
+class Page(HTMLParser):
+    """Checks that tags match, and collects what tables hold."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.rows, self.marks, self.values = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "meta":
+            return
+        self.open.append(tag)
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+            self.values.append(dict(attrs).get("data-value"))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if {"td", "th"} & set(self.open):
+            self.rows[-1][-1] += data
+        if self.open and self.open[-1] in ("strong", "u"):
+            self.marks.append((self.open[-1], data))
+
+
+def test_html_holds_every_cell_with_its_number(table):
+    page = Page(render(table, "html"))
+    assert page.rows == [
+        ["method", "f1_macro ↑", "ranking_loss ↓", "chosen settings", "fit", "certificate"],
+        ["A", "0.6000 ± 0.1414", "0.2000 ± 0.0000", "C=8", "0.25 s", "8.1e-4"],
+        ["B_1†*", "0.2500 ± 0.0000", "0.2000 ± 0.0000", "-", "0.25 s", "8.1e-4"],
+        ["C", "failed", "failed", "-", "-", "-"],
+    ]
+    assert [float(value) for value in page.values if value] == [0.6, 0.2, 0.25, 8.1e-4, 0.25, 0.2, 0.25, 8.1e-4]
+    assert page.marks == [("strong", "0.2000 ± 0.0000")] * 2
+
+
+def test_hostile_names_stay_text_in_html(make):
+    hostile = """<script>alert("1")</script>&amp;'</table>"""
+    records = [make(hostile, experiment=hostile, dataset={"name": hostile, "changes": [hostile]}), make("B")]
+    text = render(build_tables(records, SHOWN), "html")
+    assert "<script" not in text
+    page = Page(text)
+    assert page.rows[1][0] == hostile
+    assert text.count("alert(&quot;1&quot;)") >= 4  # the page's title, the caption, a row, a note
+
+
+def test_the_second_is_underlined_in_every_format(make):
+    values = {"A": 0.5, "B_x": 0.4, "C": 0.3}
+    (table,) = build_tables([make(name, metrics={"f1_macro": value}) for name, value in values.items()], ["f1_macro"])
+    assert "<ins>0.4000</ins>" in render(table, "md")
+    assert r"\underline{0.4000}" in render(table, "latex")
+    assert ("u", "0.4000") in Page(render(table, "html")).marks
+    assert "\x1b[4m0.4000\x1b[0m" in on_a_terminal(table, 200)
+
+
+LATEX = next(filter(None, map(shutil.which, ("pdflatex", "lualatex", "xelatex", "tectonic"))), None)
+
+
+@pytest.mark.skipif(LATEX is None, reason="no LaTeX engine is installed")
+def test_latex_compiles_with_booktabs_alone(tmp_path, make, table):
+    hostile = [
+        make(HOSTILE, experiment=HOSTILE, dataset={"name": HOSTILE, "changes": [HOSTILE, "± † ‡ ↑ ↓"]}),
+        make("[x]"),
+    ]
+    parts = [render([table, *build_tables(hostile, SHOWN)], "latex")]
+    parts.append(render_grids(arrange(hostile, SHOWN, Layout.of(by="metric")), "latex"))
+    document = "\n".join(
+        [r"\documentclass{article}", r"\usepackage{booktabs}", r"\begin{document}", *parts, r"\end{document}"]
+    )
+    (tmp_path / "tables.tex").write_text(document)
+    flags = [] if "tectonic" in LATEX else ["-interaction=nonstopmode", "-halt-on-error"]
+    done = subprocess.run([LATEX, *flags, "tables.tex"], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert "Overfull" not in done.stdout.partition("lines")[0]
+    assert (tmp_path / "tables.pdf").stat().st_size > 1000

@@ -1,0 +1,63 @@
+"""The results folders named on a command line, read together."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mlrank.results import RunFolder
+
+__all__ = ["Stored", "read_folders"]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What several results folders hold.
+
+    Parameters
+    ----------
+    records : list of run records, folder by folder
+        Experiments of the same name are told apart by their folders.
+    folders : dict from the experiment's name in `records` to its folder
+    metrics : list of str
+        Those that the configurations show, in order.
+    environments : dict from the experiment's name to what its environment.json holds
+    """
+
+    records: list[dict[str, Any]]
+    folders: dict[str, "RunFolder"]
+    metrics: list[str]
+    environments: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def read_folders(paths: Sequence[Path]) -> Stored:
+    """Read results folders.
+
+    Raises
+    ------
+    UserError
+        If one is none, is given twice, or has no finished run.
+    """
+    from mlrank.errors import UserError
+    from mlrank.results import RunFolder
+    from mlrank.tables import environments_of
+
+    opened = [RunFolder.open(path) for path in paths]
+    for place, path in enumerate(paths):
+        if path.resolve() in [other.resolve() for other in paths[:place]]:
+            raise UserError("this results folder is given twice", path)
+    configs = [folder.read_config() for folder in opened]
+    uses = Counter(config["name"] for config in configs)
+    stored = Stored([], {}, [])
+    for folder, config in zip(opened, configs, strict=True):
+        name = config["name"] if uses[config["name"]] == 1 else str(folder.path)
+        records = [{**record, "experiment": name} for record in folder.runs()]
+        if not records:
+            raise UserError("no run of this experiment is finished yet", folder.path)
+        stored.records.extend(records)
+        stored.folders[name] = folder
+        stored.environments.update(environments_of(folder, records))
+        stored.metrics.extend(metric for metric in config["metrics"] if metric not in stored.metrics)
+    return stored

@@ -1,0 +1,280 @@
+"""Tables as grids of texts: which of dataset, method and metric a grid is for, and which are its rows and columns."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from mlrank.errors import UserError
+from mlrank.tables.build import Record, build_tables
+from mlrank.tables.columns import RUNTIMES, arrow, seconds
+from mlrank.tables.notes import notes_of
+from mlrank.tables.parts import Cell, Row, Table
+
+__all__ = ["Grid", "Layout", "Shown", "arrange", "to_grid"]
+
+NONE = "-"
+SIDES = ("dataset", "method", "metric")
+
+
+class Shown(NamedTuple):
+    """The text of one cell, whether it is the best or second of its contest, and the number behind it."""
+
+    text: str
+    best: bool = False
+    second: bool = False
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table as it is printed.
+
+    Parameters
+    ----------
+    title : str
+    header : tuple of str
+    sides : str
+        l or r per column.
+    rows : tuple of tuple of Shown
+    notes : tuple of str
+    """
+
+    title: str
+    header: tuple[str, ...]
+    sides: str
+    rows: tuple[tuple[Shown, ...], ...]
+    notes: tuple[str, ...]
+
+
+class Layout(NamedTuple):
+    """One grid for each dataset, method or metric, and which of the other two are its rows and its columns."""
+
+    by: str = "dataset"
+    rows: str = "method"
+    cols: str = "metric"
+
+    @classmethod
+    def of(cls, by: str | None = None, rows: str | None = None, cols: str | None = None) -> "Layout":
+        """Return the usual layout with what is given.
+
+        Raises
+        ------
+        UserError
+            If two are given the same.
+
+        >>> Layout.of(by="method"), Layout.of(cols="dataset")
+        (Layout(by='method', rows='dataset', cols='metric'), Layout(by='metric', rows='method', cols='dataset'))
+        """
+        for usual in _USUAL:
+            if all(wanted in (None, found) for wanted, found in zip((by, rows, cols), usual, strict=True)):
+                return usual
+        given = {"by": by, "rows": rows, "cols": cols}
+        told = ", ".join(f"--{name} {value}" for name, value in given.items() if value)
+        raise UserError(f"what tables are by, their rows and their columns must be different, found {told}")
+
+
+_USUAL = (
+    Layout("dataset", "method", "metric"),
+    Layout("method", "dataset", "metric"),
+    Layout("metric", "method", "dataset"),
+    Layout("metric", "dataset", "method"),
+    Layout("dataset", "metric", "method"),
+    Layout("method", "metric", "dataset"),
+)
+
+
+def arrange(
+    records: Sequence[Record],
+    columns: Sequence[str],
+    layout: Layout,
+    environments: Mapping[str, Mapping[str, Any]] | None = None,
+    decimals: int = 4,
+) -> list[Grid]:
+    """Return the grids of run records in a layout; see `build_tables` for what is best.
+
+    Raises
+    ------
+    UserError
+        For a name that is no metric.
+    """
+    tables = build_tables(records, columns, environments)
+    if layout.by == "dataset":
+        return [to_grid(table, decimals, turned=layout.rows == "metric") for table in tables]
+    if layout.by == "metric":
+        parts = [(name, build_tables(records, [name], environments)) for name in columns]
+        return [_over_datasets(name, part, layout, decimals, [t.notes for t in part]) for name, part in parts]
+    labels = dict.fromkeys(row.label for table in tables for row in table.rows)
+    return [_of_method(label, tables, records, layout, decimals, environments or {}) for label in labels]
+
+
+def _of_method(
+    label: str,
+    tables: Sequence[Table],
+    records: Sequence[Record],
+    layout: Layout,
+    decimals: int,
+    environments: Mapping[str, Mapping[str, Any]],
+) -> Grid:
+    """Return the grid of one method, with the notes on it alone."""
+    kept, noted = [], []
+    for table in tables:
+        for row in table.rows:
+            if row.label == label and (row.n_done or row.n_failed):
+                about = (row.experiment, row.method, table.dataset)
+                mine = [r for r in records if (r["experiment"], r["method"], r["dataset"]["name"]) == about]
+                kept.append(table)
+                noted.append(notes_of({label: mine}, table.metrics, environments))
+    return _over_datasets(label, kept, layout, decimals, noted)
+
+
+def to_grid(table: Table, decimals: int = 4, turned: bool = False) -> Grid:
+    """Return the grid of one dataset: methods by metrics with settings, time and certificate, or the two turned."""
+    if turned:
+        names = [row.label + _marks(row) for row in table.rows]
+        body = [
+            (Shown(arrow(name)), *(_shown(row, place, name, decimals) for row in table.rows))
+            for place, name in enumerate(table.metrics)
+        ]
+        notes = _without_certificate(table.notes)
+        return Grid(table.title, ("metric", *names), "l" + "r" * len(names), tuple(body), notes)
+    header, sides = _header("method", table.metrics)
+    rows = [
+        (Shown(row.label + _marks(row)), *_cells(row, table.metrics, decimals), *_extras(row, table.metrics))
+        for row in table.rows
+    ]
+    return Grid(table.title, header, sides, tuple(rows), table.notes)
+
+
+def _header(corner: str, columns: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    fit = () if "fit_seconds" in columns else ("fit",)
+    header = (corner, *map(arrow, columns), "chosen settings", *fit, "certificate")
+    return header, "l" + "r" * len(columns) + "l" + "r" * len(fit) + "r"
+
+
+def _cells(row: Row, columns: Sequence[str], decimals: int) -> Iterator[Shown]:
+    return (_shown(row, place, name, decimals) for place, name in enumerate(columns))
+
+
+def _extras(row: Row, columns: Sequence[str]) -> Iterator[Shown]:
+    yield Shown(row.settings or NONE)
+    if "fit_seconds" not in columns:
+        value = row.fit.value
+        yield Shown(NONE if value is None else seconds(value), value=value)
+    optimality = row.optimality
+    yield Shown(NONE if optimality is None else _scientific(optimality), value=optimality)
+
+
+def _marks(row: Row) -> str:
+    return "†" * bool(row.n_not_converged) + "*" * row.oracle + "‡" * row.transductive
+
+
+def _shown(row: Row, place: int, column: str, decimals: int) -> Shown:
+    cell = row.cells[place]
+    if cell.value is None:
+        return Shown("failed" if row.n_failed and not row.n_done else NONE)
+    text = _cost(cell, column) if column in RUNTIMES else _mean(cell, decimals)
+    return Shown(text, cell.best, cell.second, cell.value)
+
+
+def _mean(cell: Cell, decimals: int) -> str:
+    spread = "" if cell.std is None else f" ± {cell.std:.{decimals}f}"
+    return f"{cell.value:.{decimals}f}{spread}"
+
+
+def _cost(cell: Cell, column: str) -> str:
+    show = RUNTIMES[column].show
+    values = [show(value) for value in (cell.value, cell.low, cell.high) if value is not None]
+    if len(values) == 1:
+        return values[0]
+    low, high = values[1], values[2]
+    unit = high.rpartition(" ")[2]
+    return f"{values[0]} [{low.removesuffix(f' {unit}')}, {high.removesuffix(f' {unit}')}]"
+
+
+def _scientific(value: float) -> str:
+    """Return 0.00081 as 8.1e-4."""
+    if value == 0:
+        return "0"
+    digits, exponent = f"{value:.1e}".split("e")
+    return f"{digits}e{int(exponent)}"
+
+
+def _over_datasets(
+    what: str,
+    tables: Sequence[Table],
+    layout: Layout,
+    decimals: int,
+    noted: Sequence[Sequence[str]],
+) -> Grid:
+    """Return the grid of one method or metric over several datasets; `what` is its name."""
+    datasets = dict(zip(_dataset_labels(tables), tables, strict=True))
+    found = {(name, row.label): row for name, table in datasets.items() for row in table.rows}
+    metrics = tables[0].metrics if tables else ()
+    methods = [what] if layout.by == "method" else list(dict.fromkeys(label for _, label in found))
+    names = {"dataset": list(datasets), "method": methods, "metric": list(metrics)}
+    marks = {} if layout.by == "method" else _common_marks(found)
+    rows = []
+    for name in names[layout.rows]:
+        cells = []
+        for other in names[layout.cols]:
+            at = {"method": what, "metric": metrics[0], layout.rows: name, layout.cols: other}
+            row = found.get((at["dataset"], at["method"]))
+            cells.append(_marked(row, metrics.index(at["metric"]), at["metric"], marks, decimals))
+        beside = _extras(found[name, what], metrics) if layout.cols == "metric" else ()
+        rows.append((Shown(_called(layout.rows, name, marks)), *cells, *beside))
+    header, sides = _header(layout.rows, metrics)
+    if layout.cols != "metric":
+        header = (layout.rows, *(_called(layout.cols, name, marks) for name in names[layout.cols]))
+        sides = "l" + "r" * len(names[layout.cols])
+        noted = [_without_certificate(notes) for notes in noted]
+    experiments = " + ".join(dict.fromkeys(row.experiment for row in found.values()))
+    title = arrow(what) if layout.by == "metric" else what
+    notes = (*(f"data: {table.about}" for table in tables), *_merged(list(datasets), noted))
+    return Grid(f"{experiments}: {title}", header, sides, tuple(rows), notes)
+
+
+def _dataset_labels(tables: Sequence[Table]) -> list[str]:
+    names = [table.dataset for table in tables]
+    return [
+        table.dataset if names.count(table.dataset) == 1 else f"{table.dataset} ({table.experiment})"
+        for table in tables
+    ]
+
+
+def _common_marks(rows: Mapping[tuple[str, str], Row]) -> dict[str, str]:
+    """Return of each method the marks that it has on every dataset: they go to its name, others to single cells."""
+    by_method: dict[str, list[str]] = {}
+    for (_, label), row in rows.items():
+        if row.n_done or row.n_failed:
+            by_method.setdefault(label, []).append(_marks(row))
+    return {
+        label: "".join(mark for mark in found[0] if all(mark in other for other in found))
+        for label, found in by_method.items()
+    }
+
+
+def _marked(row: Row | None, place: int, column: str, common: Mapping[str, str], decimals: int) -> Shown:
+    if row is None:
+        return Shown(NONE)
+    shown = _shown(row, place, column, decimals)
+    own = "".join(mark for mark in _marks(row) if mark not in common.get(row.label, ""))
+    return shown._replace(text=shown.text + own)
+
+
+def _called(side: str, name: str, marks: Mapping[str, str]) -> str:
+    """Return what a row or column of a grid is called."""
+    return arrow(name) if side == "metric" else name + marks.get(name, "") if side == "method" else name
+
+
+def _without_certificate(notes: Sequence[str]) -> tuple[str, ...]:
+    """Return the notes of a grid that has no column of certificates."""
+    return tuple(note for note in notes if not note.startswith("certificate: "))
+
+
+def _merged(names: Sequence[str], noted: Sequence[Sequence[str]]) -> list[str]:
+    """Return the notes of several tables: those of all once, others with the datasets they are about."""
+    about: dict[str, list[str]] = {}
+    for name, notes in zip(names, noted, strict=True):
+        for note in notes:
+            about.setdefault(note, []).append(name)
+    return [note if len(found) == len(names) else f"{', '.join(found)}: {note}" for note, found in about.items()]

@@ -2,6 +2,7 @@
 
 from mlrank.thresholds.base import Cut, Threshold
 from mlrank.thresholds.boundary import AdaptiveBoundary
+from mlrank.thresholds.mass import ClassMass
 from mlrank.thresholds.strategies import (
     AdaptiveF,
     LstsqScores,
@@ -23,6 +24,7 @@ THRESHOLDS: dict[str, type[Threshold]] = {
     "per_label_f1": PerLabelF1,
     "adaptive_f": AdaptiveF,
     "adaptive_boundary": AdaptiveBoundary,
+    "class_mass": ClassMass,
     "top_k": TopK,
     "oracle_size": OracleSize,
 }

@@ -8,7 +8,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray
 
-__all__ = ["CUTS", "FeatureCut", "LabelCut", "OracleCut", "ScoreCut", "TopCut", "check_scores"]
+__all__ = ["CUTS", "FeatureCut", "LabelCut", "OracleCut", "ScoreCut", "ShareCut", "TopCut", "check_scores"]
 
 
 def check_scores(scores: FloatArray, Y: BoolArray | None = None, X: Features | None = None) -> None:
@@ -126,6 +126,36 @@ class ScoreCut:
 
 
 @dataclass(frozen=True)
+class ShareCut:
+    """A share of the rows for each label, the best scored of those that are cut together.
+
+    Parameters
+    ----------
+    shares : (n_labels,) ndarray of numbers from 0 to 1
+    """
+
+    shares: FloatArray
+
+    def __call__(self, scores: FloatArray, X: Features, Y: BoolArray | None = None) -> BoolArray:
+        """Predict each label for its share of these rows, ties by lower row index."""
+        check_scores(scores)
+        _check_width(scores, self.shares.size)
+        order = np.argsort(-scores, axis=0, kind="stable")
+        taken = np.arange(len(scores))[:, None] < np.rint(len(scores) * self.shares)
+        found = np.zeros(scores.shape, np.bool_)
+        np.put_along_axis(found, order, taken, axis=0)
+        return found
+
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """Return `shares`."""
+        return {"shares": self.shares}
+
+    def meta(self) -> Mapping[str, Any]:
+        """Return the kind of cut."""
+        return {"cut": "share"}
+
+
+@dataclass(frozen=True)
 class TopCut:
     """The `k` best scored labels of every row, ties by lower label index."""
 
@@ -172,6 +202,7 @@ CUTS: Mapping[str, type[Any]] = {
     "label": LabelCut,
     "feature": FeatureCut,
     "score": ScoreCut,
+    "share": ShareCut,
     "top": TopCut,
     "oracle": OracleCut,
 }

@@ -72,6 +72,22 @@ def test_the_threshold_of_each_label_is_that_of_its_known_rows(name, given):
     assert cut.thresholds[4] == math.inf
 
 
+class TestClassMass:
+    def test_each_label_gets_its_share_of_the_rows_the_best_first(self):
+        Y = np.array([[1, 0, 1], [0, 0, 1], [1, 0, 1], [0, 0, 1]], dtype=bool)
+        cut = THRESHOLDS["class_mass"]().fit(np.zeros((4, 3)), Y, np.zeros((4, 1)))
+        scores = np.array([[0.1, 9.0, -5.0], [0.3, 9.0, -5.0], [0.3, 9.0, -5.0], [0.3, 9.0, -5.0], [0.2, 9.0, -5.0]])
+        # Half of five rows is 2.5, rounded to 2; of three equal scores the first two are taken.
+        expected = np.array([[0, 0, 1], [1, 0, 1], [1, 0, 1], [0, 0, 1], [0, 0, 1]], dtype=bool)
+        assert np.array_equal(cut(scores, np.zeros((5, 1))), expected)
+
+    def test_shares_are_those_of_the_known_rows(self):
+        Y = np.array([[1, 1], [1, 1], [0, 0], [0, 0]], dtype=bool)
+        known = np.array([[1, 0], [1, 0], [1, 0], [0, 0]], dtype=bool)
+        cut = THRESHOLDS["class_mass"]().fit(np.zeros((4, 2)), Y, np.zeros((4, 1)), known)
+        assert cut.shares == pytest.approx([2 / 3, 0.0])
+
+
 class TestSVRMidpoint:
     def test_it_is_the_regression_of_the_targets_on_the_features(self):
         scores, Y, X = drawn()
@@ -292,9 +308,11 @@ class TestEveryStrategy:
         assert kind == type(first).__name__.removesuffix("Cut").lower()
 
     def test_only_the_rows_own_truth_decides(self, name):
-        """A cut decides row by row: the other rows of the call do not matter."""
+        """A cut decides row by row, unless it says otherwise: the other rows of the call do not matter."""
         scores, Y, X = drawn(seed=5)
         strategy = THRESHOLDS[name](**CHOSEN.get(name, {}))
+        if getattr(strategy, "TOGETHER", False):
+            pytest.skip("it decides over all rows together")
         cut = strategy.fit(scores, Y, X)
         rows = np.array([7, 3, 11])
         truth = (Y, Y[rows]) if strategy.ORACLE else (None, None)

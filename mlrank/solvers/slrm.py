@@ -36,13 +36,14 @@ from mlrank.graphs import gaussian_graph, self_tuning_graph
 from mlrank.graphs.weights import SYMMETRIZE
 from mlrank.linalg import CenteredRows
 from mlrank.solvers._slrm_admm import Solution, Stop, least_squares, minimize, minimize_squared
+from mlrank.solvers._slrm_labels import label_correlation, related_labels
 from mlrank.solvers._slrm_losses import LOSSES, Loss, Squared
 from mlrank.solvers._slrm_problem import LARGE, Problem, row_space
 from mlrank.solvers._slrm_systems import EigenSystem, System
 from mlrank.solvers._transductive import all_rows
 from mlrank.solvers.base import FitInfo, TrainingSet, check_not_negative, check_positive
 
-__all__ = ["SLRM", "LowRankModel"]
+__all__ = ["SLRM", "LowRankModel", "label_correlation", "related_labels"]
 
 CHOICES = {
     "loss": tuple(LOSSES),
@@ -160,6 +161,9 @@ class SLRM:
 
     def __post_init__(self) -> None:
         check_positive(self, "n_neighbors", "scale_neighbor", "tol", "max_iter")
+        for name in ("n_neighbors", "scale_neighbor"):
+            if not isinstance(getattr(self, name), int):
+                raise ValueError(f"{name} must be a whole number, found {getattr(self, name)!r}")
         check_not_negative(self, "lam", "gamma")
         for name, known in CHOICES.items():
             if getattr(self, name) not in known:
@@ -226,7 +230,15 @@ class SLRM:
         prepared : Problem, optional
         init : LowRankModel, optional
             A model of other lam or gamma to start from: it saves steps, and changes the solution within `tol`.
+
+        Raises
+        ------
+        ValueError
+            If `init` is of another number of labels or features.
         """
+        needed = (train.n_labels, train.n_features)
+        if init is not None and init.coef.shape != needed:
+            raise ValueError(f"init has weights of shape {init.coef.shape}, the training set needs {needed}")
         problem = self.prepare(train) if prepared is None else prepared
         half = 0.5 if self.objective == 8 else 1.0
         notes = _notes(train, self.loss == "squared" and self.missing == "zero")

@@ -5,7 +5,7 @@ import json
 import math
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -14,7 +14,17 @@ import numpy.typing as npt
 
 from mlrank.errors import UserError, os_errors
 
-__all__ = ["Archive", "archive_bytes", "check_storable", "dump_json", "npz_bytes", "plain", "read_archive"]
+__all__ = [
+    "Archive",
+    "archive_bytes",
+    "check_storable",
+    "dump_json",
+    "npz_bytes",
+    "numbered",
+    "plain",
+    "read_archive",
+    "zip_entry",
+]
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -52,6 +62,19 @@ def plain(value: Any) -> Any:
 def dump_json(value: Any, *, indent: int | None = 1) -> str:
     """Return deterministic JSON: sorted keys, floats by repr, NaN and infinities as null, a last newline."""
     return json.dumps(plain(value), sort_keys=True, indent=indent, allow_nan=False) + "\n"
+
+
+def numbered(names: Sequence[str]) -> int | None:
+    """Return the first number where names are consecutive numbers, as those of LIBSVM files are; else None.
+
+    >>> numbered(("1", "2", "3")), numbered(("1", "3")), numbered(("a",))
+    (1, None, None)
+    """
+    first = names[0]
+    if not (first.isascii() and first.isdigit() and str(int(first[:10])) == first):
+        return None
+    start = int(first)
+    return start if all(name == str(start + place) for place, name in enumerate(names)) else None
 
 
 def npz_bytes(arrays: Arrays) -> bytes:
@@ -94,14 +117,15 @@ def _zip_bytes(texts: Mapping[str, str], arrays: Arrays, packing: int) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", packing) as archive:
         for name in sorted(texts):
-            archive.writestr(_entry(name, packing), texts[name].encode())
+            archive.writestr(zip_entry(name, packing), texts[name].encode())
         for name in sorted(arrays):
-            with archive.open(_entry(f"{name}.npy", packing), "w", force_zip64=True) as member:
+            with archive.open(zip_entry(f"{name}.npy", packing), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, arrays[name], version=(1, 0), allow_pickle=False)
     return buffer.getvalue()
 
 
-def _entry(name: str, packing: int) -> zipfile.ZipInfo:
+def zip_entry(name: str, packing: int = zipfile.ZIP_STORED) -> zipfile.ZipInfo:
+    """Return the entry of a zip file for `name`, without a clock in it."""
     entry = zipfile.ZipInfo(name, _ZIP_EPOCH)
     entry.compress_type, entry.create_system, entry.external_attr = packing, 3, 0o644 << 16
     return entry
@@ -189,7 +213,7 @@ def _array(content: bytes, name: str) -> npt.NDArray[Any]:
             raise ValueError("a shape that does not fit its size")
         flat: npt.NDArray[Any] = np.frombuffer(content, dtype, offset=start).astype(_DTYPES[dtype.str], copy=False)
         array = flat.reshape(shape, order="F" if fortran else "C")
-    except (ValueError, TypeError, SyntaxError, OverflowError, MemoryError, RecursionError) as error:
+    except Exception as error:  # the library's reader of headers is a parser, which fails in many ways
         raise _RefusedError(f"damaged: the array {name} has {_told(error)}") from error
     if dtype == np.bool_ and (np.frombuffer(content, np.uint8, offset=start) > 1).any():
         raise _RefusedError(f"damaged: the array {name} has truth values other than 0 and 1")

@@ -21,7 +21,7 @@ ROWS = (
     ("tables", "plots"),
     ("report",),
     ("reproduce",),
-    ("experiment",),
+    ("experiment", "prediction", "sklearn"),
     ("cli",),
     ("__main__",),
 )

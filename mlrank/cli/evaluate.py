@@ -5,44 +5,86 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlrank.cli.check import columns
 from mlrank.cli.options import Json
 
 if TYPE_CHECKING:
+    from mlrank.prediction import Judged
     from mlrank.results import RunFolder
 
 __all__ = ["evaluate"]
 
 
 def evaluate(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Results folder of an experiment, such as results/NAME.")],
+    run: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RUN|MODEL", help="Results folder of an experiment, such as results/NAME; or a .model file."
+        ),
+    ],
     metric: Annotated[
         list[str] | None, typer.Option("--metric", "-m", help="Metric to show; repeat for more. Default: all.")
     ] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="NAME|PATH", help="Labelled data to judge a MODEL on.")
+    ] = None,
+    part: Annotated[
+        str | None,
+        typer.Option("--part", metavar="PART", help="all, train or test, of data with a split. Default: test."),
+    ] = None,
+    labels: Annotated[Path | None, typer.Option("--labels", metavar="FILE", help="Label names, or Mulan XML.")] = None,
+    label_columns: Annotated[
+        str | None,
+        typer.Option("--label-columns", metavar="N|NAMES", help="n first, -n last, or a,b,c. Default: the model's."),
+    ] = None,
+    format: Annotated[
+        str | None, typer.Option("--from", metavar="KEY", help="Format of the data, where its ending does not tell.")
+    ] = None,
+    zero_based: Annotated[
+        bool | None, typer.Option("--zero-based/--one-based", help="How the features of the data count.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Compute every metric of a finished run again, from the scores and label sets it stored.
+    """Compute every metric of a finished run again from what it stored, or judge a stored model on labelled data.
 
-    Nothing is fitted. A stored value that differs from the one computed now is an error: the files were changed, or
-    another version of mlrank wrote them.
+    Of a run nothing is fitted. A stored value that differs from the one computed now is an error: the files were
+    changed, or another version of mlrank wrote them.
 
     Examples:
 
     * `mlrank evaluate results/quickstart`
     * `mlrank evaluate results/quickstart -m lrap -m coverage`
+    * `mlrank evaluate results/quickstart/runs/yeast/official/Rank-SVM.model --data yeast`
+    * `mlrank evaluate my.model --data new.csv`
     """
-    from mlrank.cli.show import show_run
     from mlrank.errors import UserError, unknown_name
     from mlrank.metrics import METRICS
-    from mlrank.results import RunFolder
 
     for name in metric or ():
         if name not in METRICS:
             raise UserError(unknown_name("metric", name, METRICS))
+    about = {"labels": labels, "label_columns": columns(label_columns), "format": format, "zero_based": zero_based}
+    if run.is_file():
+        if data is None:
+            raise UserError("a model is judged on data: say which by --data NAME or PATH", run)
+        _judge(run, data, part, about, metric or list(METRICS), as_json)
+        return
+    if run.suffix == ".model":
+        raise UserError("there is no such model file", run)
+    if data is not None or part is not None or any(value is not None for value in about.values()):
+        raise UserError("--data and what goes with it are for a .model file; a run has its data stored", run)
+    _check_run(run, metric or list(METRICS), as_json)
+
+
+def _check_run(run: Path, metrics: list[str], as_json: bool) -> None:
+    from mlrank.cli.show import show_run
+    from mlrank.results import RunFolder
+
     folder = RunFolder.open(run)
     for record in folder.runs():
         if record["status"] == "done":
             _recompute(folder, record)
-    raise typer.Exit(show_run(folder, tuple(metric or METRICS), as_json))
+    raise typer.Exit(show_run(folder, tuple(metrics), as_json))
 
 
 def _recompute(folder: "RunFolder", record: dict[str, Any]) -> None:
@@ -56,3 +98,41 @@ def _recompute(folder: "RunFolder", record: dict[str, Any]) -> None:
         if (stored is None) != (value is None) or (value is not None and abs(stored - value) > 1e-12):
             where = f"{record['dataset']['name']} / {record['split']} / {record['method']}"
             raise UserError(f"{where}: {name} is {value}, the stored record says {stored}", folder.path)
+
+
+def _judge(path: Path, data: str, part: str | None, about: dict[str, Any], metrics: list[str], as_json: bool) -> None:
+    from mlrank.models import load_model
+    from mlrank.prediction import judge
+    from mlrank.results import dump_json
+
+    judged = judge(load_model(path), data, part=part, **about)
+    if not as_json:
+        _print(judged, metrics)
+        return
+    values = {name: judged.metrics[name]._asdict() for name in metrics}
+    told = {"title": judged.title, "n_rows": judged.n_rows, "notes": judged.notes, "metrics": values}
+    typer.echo(dump_json(told), nl=False)
+
+
+def _print(judged: "Judged", metrics: list[str]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from mlrank.metrics import METRICS
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("metric", no_wrap=True)
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("over")
+    for name in metrics:
+        found = judged.metrics[name]
+        arrow = "↑" if METRICS[name].higher_is_better else "↓"
+        value = "-" if found.value != found.value else f"{found.value:.4f}"
+        over = "all cells" if found.unit == "all" else f"{found.n_defined} of {found.n_total} {found.unit}"
+        table.add_row(f"{name} {arrow}", value, over)
+    console = Console()
+    console.print(Text(judged.title, style="bold"), Text(), table, sep="\n")
+    for note in judged.notes:
+        console.print(Text(f"- {note}", style="dim"))

@@ -9,4 +9,14 @@ from mlrank.datasets.sampling import hide_labels
 from mlrank.datasets.standin import generate
 from mlrank.datasets.subset import subset
 
-__all__ = ["READERS", "Dataset", "dataset_hash", "generate", "hide_labels", "is_available", "load_dataset", "read_catalogue", "subset"]
+__all__ = [
+    "READERS",
+    "Dataset",
+    "dataset_hash",
+    "generate",
+    "hide_labels",
+    "is_available",
+    "load_dataset",
+    "read_catalogue",
+    "subset",
+]

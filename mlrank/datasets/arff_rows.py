@@ -17,7 +17,7 @@ from mlrank.datasets.growth import Growth, resized
 from mlrank.datasets.numbers import cell_at, reread_numbers
 from mlrank.errors import UserError, unknown_name
 
-__all__ = ["Rows", "rows_for"]
+__all__ = ["DenseRows", "Rows", "first_byte", "rows_for"]
 
 # A message names this many declared values at most.
 SHOWN_VALUES = 10
@@ -48,7 +48,7 @@ def rows_for(layout: Layout, blocks: Iterator[Block], growth: Growth) -> tuple[R
     passed = []
     for block in blocks:
         passed.append(block)
-        if first := _first_byte(block.text):
+        if first := first_byte(block.text):
             store = SparseRows if first == b"{" else DenseRows
             return store(len(layout.feature_names), len(layout.label_names), growth), chain(passed, blocks)
     raise UserError("no rows after the header", layout.header.path)
@@ -157,7 +157,8 @@ def _reread(block: Block, scratch: tuple[Any, ...], values: Any, gaps: Gaps, pla
         gaps.add(found[:n_gaps], plan, n_labels)
 
 
-def _first_byte(text: bytes) -> bytes:
+def first_byte(text: bytes) -> bytes:
+    """Return the first byte of the first line that is a row; nothing if there is none."""
     at = 0
     while at < len(text):
         stop = text.index(b"\n", at)

@@ -16,7 +16,7 @@ from mlrank.datasets.matfile import read_variables
 from mlrank.datasets.parsed import Parsed, Source
 from mlrank.errors import UserError, unknown_name
 
-__all__ = ["VARIABLES", "read_mat", "read_npz"]
+__all__ = ["VARIABLES", "names_of", "read_mat", "read_npz", "real_matrix"]
 
 VARIABLES = ("X", "Y", "X_test", "Y_test")
 _SPARSE = ("X_data", "X_indices", "X_indptr", "X_shape")
@@ -36,7 +36,7 @@ def read_npz(source: Source) -> Parsed:
     for name in found:
         if name not in _NPZ:
             raise UserError(unknown_name("array", name, _NPZ), path)
-    X = _sparse(path, found) if "X" not in found else _matrix(path, "X", found["X"])
+    X = _sparse(path, found) if "X" not in found else real_matrix(path, "X", found["X"])
     Y, known = _label_matrix(path, "Y", _wanted(path, found, "Y"))
     if "known" in found:
         mask, hidden = _label_matrix(path, "known", found["known"])
@@ -73,7 +73,7 @@ def read_mat(source: Source) -> Parsed:
         )
     parts = []
     for suffix in ("", "_test") if "X_test" in names else ("",):
-        X = _matrix(path, names["X" + suffix], _variable(path, found, names["X" + suffix]))
+        X = real_matrix(path, names["X" + suffix], _variable(path, found, names["X" + suffix]))
         Y, known = _label_matrix(path, names["Y" + suffix], _variable(path, found, names["Y" + suffix]))
         if X.shape[0] != Y.shape[0]:
             there = f"{names['X' + suffix]} has {X.shape[0]} rows, {names['Y' + suffix]} has {Y.shape[0]}"
@@ -136,11 +136,17 @@ def _sparse(path: Path, found: Mapping[str, Any]) -> csr_array:
         X = csr_array((data, indices, indptr), shape=tuple(int(size) for size in np.ravel(shape)))
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise UserError(f"X_data, X_indices, X_indptr and X_shape are no CSR matrix: {_told(error)}", path) from error
-    return _matrix(path, "X", X)
+    return real_matrix(path, "X", X)
 
 
-def _matrix(path: Path, name: str, value: Any) -> Any:
-    """Return float64 values, dense or sparse, NaN where they are missing."""
+def real_matrix(path: Path, name: str, value: Any) -> Any:
+    """Return float64 values, dense or sparse, NaN where they are missing.
+
+    Raises
+    ------
+    UserError
+        If it is no matrix of finite numbers, or empty.
+    """
     if value.ndim != 2 or value.dtype.kind not in "biuf":
         raise UserError(f"{name} must be a matrix of numbers, found {value.dtype} of {value.ndim} dimensions", path)
     if 0 in value.shape:
@@ -166,7 +172,7 @@ def _check_sparse(path: Path, name: str, value: Any) -> None:
 
 def _label_matrix(path: Path, name: str, value: Any) -> tuple[BoolArray, BoolArray | None]:
     """Return Y and known from entries 0 and 1, or from -1, 1 and 0 for an unknown entry; NaN is unknown as well."""
-    matrix = _matrix(path, name, value)
+    matrix = real_matrix(path, name, value)
     dense = matrix.toarray() if issparse(matrix) else matrix
     unknown = np.isnan(dense)
     values = np.unique(dense[~unknown])
@@ -210,9 +216,9 @@ def _parsed(
         raise UserError(f"X has {X.shape[0]} rows, Y has {Y.shape[0]}", path)
     masks = [np.ones(part[1].shape, np.bool_) if part[2] is None else part[2] for part in parts]
     known = np.vstack(masks) if any(part[2] is not None for part in parts) else None
-    labels = read_labels(source.labels).names if source.labels else _names(path, "label", label_names)
+    labels = read_labels(source.labels).names if source.labels else names_of(path, "label", label_names)
     features = (
-        read_names(source.features, "feature").names if source.features else _names(path, "feature", feature_names)
+        read_names(source.features, "feature").names if source.features else names_of(path, "feature", feature_names)
     )
     labels = labels or tuple(map(str, range(Y.shape[1])))
     features = features or tuple(map(str, range(X.shape[1])))
@@ -231,7 +237,7 @@ def _below(parts: Any) -> Features:
     return csr_array(vstack(matrices)) if any(map(issparse, matrices)) else np.vstack(matrices)
 
 
-def _names(path: Path, what: str, found: Any) -> tuple[str, ...]:
+def names_of(path: Path, what: str, found: Any) -> tuple[str, ...]:
     """Return names from an array of text, or from MATLAB's cells or rows of text."""
     if found is None:
         return ()

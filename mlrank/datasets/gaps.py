@@ -54,6 +54,11 @@ class Gaps:
         self._features.append(features)
         self._labels.append(labels)
 
+    def first_feature(self) -> tuple[int, int] | None:
+        """Return (row, column) of the first missing feature; None if there is none."""
+        rows, columns = _joined(self._features)
+        return (int(rows[0]), int(columns[0])) if rows.size else None
+
     def known(self, shape: tuple[int, int]) -> BoolArray | None:
         """Return the mask of label entries that are known; None if all are."""
         rows, labels = _joined(self._labels)

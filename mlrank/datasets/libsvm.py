@@ -24,7 +24,7 @@ from mlrank.datasets.numbers import cell_at, reread_numbers
 from mlrank.datasets.parsed import Parsed, Source
 from mlrank.errors import UserError
 
-__all__ = ["read_libsvm", "read_xmc"]
+__all__ = ["numbered_blocks", "read_libsvm", "read_xmc"]
 
 _HEADER = re.compile(rb"[ \t]*([0-9]{1,10})[ \t]+([0-9]{1,10})[ \t]+([0-9]{1,10})[ \t\r]*")
 
@@ -76,6 +76,40 @@ def read_xmc(source: Source) -> Parsed:
     return rows.finish(source, *trees, declared=(sizes[0][0], sizes[0][1]))
 
 
+def numbered_blocks(path: Path, key: str, n_bytes: int) -> Iterator[tuple[csr_array, int, bool]]:
+    """Yield the features of a file's rows, as many at a time as `n_bytes` of text hold, and let labels be.
+
+    Yields
+    ------
+    rows : csr_array, its columns numbered as written and in the order written
+    start : int
+        Number of the first row in the file, counted from 0.
+    in_order : bool
+        Whether the numbers of each row rise; otherwise one may occur twice.
+
+    Raises
+    ------
+    UserError
+        At the first thing that cannot be understood, with file, line and column; if the file holds no rows.
+    """
+    blocks = _header(path)[1] if key == "xmc" else read_blocks(path)
+    rows, size, start = _Rows(Growth(())), 0, 0
+    for block in blocks:
+        if size == 0:
+            rows.state[3] = block.line - 1
+        rows.read_block(block)
+        size += len(block.text)
+        if size >= n_bytes and rows.state[0]:
+            yield rows.as_written(), start, not rows.state[5]
+            start += int(rows.state[0])
+            empty_line, rows, size = rows.state[4], _Rows(Growth(())), 0
+            rows.state[4] = empty_line
+    if rows.state[0]:
+        yield rows.as_written(), start, not rows.state[5]
+    elif start == 0:
+        raise UserError("holds no rows", path)
+
+
 def _names(source: Source) -> tuple[LabelTree | None, LabelTree | None]:
     """Read the files that name labels and features."""
     labels = read_labels(source.labels) if source.labels else None
@@ -115,12 +149,13 @@ class _Rows:
         for place, block in enumerate(blocks):
             if place == 0:
                 self.state[3:5] = block.line - 1, 0
-            self._read_block(block)
+            self.read_block(block)
         self.ends.append(int(self.state[0]))
         if self.ends[-1] == self.ends[-2]:
             raise UserError("holds no rows", path)
 
-    def _read_block(self, block: Block) -> None:
+    def read_block(self, block: Block) -> None:
+        """Append the rows of a block."""
         from mlrank.datasets._libsvm_kernels import label_rows
 
         pairs = block.text.count(b":")
@@ -147,6 +182,12 @@ class _Rows:
         self.data, self.indices = resized(self.data, n_entries), resized(self.indices, n_entries)
         self.indptr, self.id_indptr = resized(self.indptr, n_rows + 1), resized(self.id_indptr, n_rows + 1)
         self.ids = resized(self.ids, n_ids)
+
+    def as_written(self) -> csr_array:
+        """Return the features, their columns numbered as in the file."""
+        self._resize(*self.state[:3].tolist())
+        shape = (len(self.indptr) - 1, int(self.indices.max(initial=0)) + 1)
+        return csr_array((self.data, self.indices, self.indptr), shape=shape)
 
     def finish(
         self,

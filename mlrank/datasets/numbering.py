@@ -12,7 +12,7 @@ from mlrank.datasets.files import read_blocks
 from mlrank.datasets.labels import LabelTree
 from mlrank.errors import UserError
 
-__all__ = ["Numbering"]
+__all__ = ["Numbering", "find_number"]
 
 # Every column has a name, and Y is dense: a stray large number must not fill the memory.
 MOST_COLUMNS = {"feature": 1 << 23, "label": 1 << 20}
@@ -105,7 +105,7 @@ class Numbering:
     def _refuse(self, row: int, number: int, message: str, times: int = 1) -> NoReturn:
         part = int(np.searchsorted(self.ends, row, side="right")) - 1
         skip = 0 if self.declared is None else 1
-        line, column = _find(self.paths[part], row - self.ends[part], self.what, number, times, skip)
+        line, column = find_number(self.paths[part], row - self.ends[part], self.what, number, times, skip)
         raise UserError(message, self.paths[part], line, column)
 
     def _message(self, number: int, base: int, width: int, tree: LabelTree | None) -> str:
@@ -121,7 +121,7 @@ class Numbering:
         return f"{self.what} number {number}, but {last}{hint}"
 
 
-def _find(path: Path, row: int, what: str, number: int, times: int, skip: int) -> tuple[int, int]:
+def find_number(path: Path, row: int, what: str, number: int, times: int, skip: int) -> tuple[int, int]:
     """Return line and column where a row of a file, read without error before, has a number for the n-th time.
 
     The first `skip` lines are no rows.

@@ -22,7 +22,7 @@ from mlrank.datasets.labels import read_labels
 from mlrank.datasets.parsed import Parsed, Source
 from mlrank.errors import UserError
 
-__all__ = ["read_csv", "read_parquet"]
+__all__ = ["csv_header", "read_csv", "read_parquet"]
 
 
 def read_csv(source: Source) -> Parsed:
@@ -33,13 +33,13 @@ def read_csv(source: Source) -> Parsed:
     UserError
         At the first thing that cannot be understood, with file, line and column.
     """
-    header, blocks = _csv_header(source.parts[0])
+    header, blocks = csv_header(source.parts[0])
     layout = columns_layout(header, _label_columns(source))
     rows = DenseRows(len(layout.feature_names), len(layout.label_names), Growth(source.parts))
     sizes = []
     for place, path in enumerate(source.parts):
         if place:
-            header, blocks = _csv_header(path)
+            header, blocks = csv_header(path)
         plan = make_plan(header, layout, source.impute is not None, empty_is_gap=True)
         sizes.append(rows.read(blocks, plan, header))
     X, Y = rows.finish()
@@ -84,7 +84,14 @@ def _label_columns(source: Source) -> int | tuple[str, ...]:
     return read_labels(source.labels).names if source.labels else ()
 
 
-def _csv_header(path: Path) -> tuple[Header, Iterator[Block]]:
+def csv_header(path: Path) -> tuple[Header, Iterator[Block]]:
+    """Read the header line of a table; return its columns and the blocks of rows that follow.
+
+    Raises
+    ------
+    UserError
+        If there is none, or it is no CSV of two columns or more with a name each.
+    """
     blocks = read_blocks(path)
     first = next(blocks, None)
     if first is None:

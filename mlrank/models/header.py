@@ -1,14 +1,15 @@
 """What a model file says of itself, beside the arrays."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from mlrank import __version__
+from mlrank.stored import numbered
 
-__all__ = ["FORMAT", "KIND", "Header", "header_of", "numbered", "versions"]
+__all__ = ["FORMAT", "KIND", "Header", "header_of", "versions"]
 
 KIND = "mlrank model"
 FORMAT = 1
@@ -87,19 +88,6 @@ class Header(BaseModel):
             first = numbered(values[key])
             values[key] = list(values[key]) if first is None else {"from": first, "count": len(values[key])}
         return values
-
-
-def numbered(names: Sequence[str]) -> int | None:
-    """Return the first number where names are consecutive numbers, as those of LIBSVM files are; else None.
-
-    >>> numbered(("1", "2", "3")), numbered(("1", "3")), numbered(("a",))
-    (1, None, None)
-    """
-    first = names[0]
-    if not (first.isascii() and first.isdigit() and str(int(first[:10])) == first):
-        return None
-    start = int(first)
-    return start if all(name == str(start + place) for place, name in enumerate(names)) else None
 
 
 def versions() -> dict[str, str]:

@@ -13,6 +13,8 @@ from mlrank.solvers._hypergraph_projection import KernelProjection, Projection
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._transductive import TransductiveModel, all_rows, row_digests
 from mlrank.solvers.base import LinearModel
+from mlrank.solvers.bknn import BalancedNeighbors
+from mlrank.solvers.knn import Neighbors
 from mlrank.solvers.ml_loc import LocModel
 from mlrank.solvers.slrm import LowRankModel
 
@@ -23,7 +25,9 @@ MODELS: dict[str, type[Any]] = {
     "kernel": KernelModel,
     "compressed": CompressedModel,
     "low_rank": LowRankModel,
+    "balanced_neighbors": BalancedNeighbors,
     "ml_loc": LocModel,
+    "neighbors": Neighbors,
     "projected_neighbors": NeighborModel,
     "transductive": TransductiveModel,
 }

@@ -13,7 +13,10 @@ from tests.solvers.problems import random_problem
 
 N_TRAIN = 30
 # Settings that lead to models of another kind than the defaults do; a kernel is tried wherever there is one.
-OTHERS = {"hypergraph_spectral": [{"head": "knn"}, {"head": "knn", "kernel": "rbf", "gamma": 0.1}, {"head": "ridge"}]}
+OTHERS = {
+    "bknn": [{"project": {"n_components": 2}}],
+    "hypergraph_spectral": [{"head": "knn"}, {"head": "knn", "kernel": "rbf", "gamma": 0.1}, {"head": "ridge"}],
+}
 
 
 def variants():
@@ -29,7 +32,7 @@ def variants():
 
 def name_of(variant):
     key, settings = variant
-    return "-".join([key, *(f"{value}" for value in settings.values())])
+    return "-".join([key, *(str(value) if isinstance(value, str) else name for name, value in settings.items())])
 
 
 def fitted(key, settings=None, *, sparse=False, scale="none", projection=None, threshold="zero"):

@@ -28,7 +28,7 @@ def same(first, second):
 @pytest.mark.parametrize("variant", variants(), ids=name_of)
 def test_every_solver_comes_back_with_the_same_scores(tmp_path, variant, sparse):
     key, settings = variant
-    predictor, train, rows = stored(tmp_path / "a.model", key, settings, sparse=sparse, scale="minmax")
+    predictor, _train, rows = stored(tmp_path / "a.model", key, settings, sparse=sparse, scale="minmax")
     found = load_model(tmp_path / "a.model")
     # What a model keeps in memory from its fit to be faster, neither a copy in another process has nor the file.
     model = pickle.loads(pickle.dumps(predictor.model))
@@ -68,7 +68,7 @@ def test_every_scaling_and_threshold_comes_back(tmp_path, scale, threshold, spar
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("key", ["rank_svm", "smse"])
 def test_a_projection_comes_back(tmp_path, key, sparse):
-    predictor, train, rows = stored(tmp_path / "a.model", key, sparse=sparse, scale="standard", projection="blda")
+    predictor, _train, rows = stored(tmp_path / "a.model", key, sparse=sparse, scale="standard", projection="blda")
     found = load_model(tmp_path / "a.model").predictor
     scores = predictor.model.decision_function(predictor.projection.transform(predictor.scaling(rows[:N_TRAIN])))
     assert same(found.decision_function(rows[:N_TRAIN]), scores)
@@ -78,7 +78,7 @@ def test_a_projection_comes_back(tmp_path, key, sparse):
 
 
 def test_a_transductive_model_scores_the_rows_it_was_given_and_no_others(tmp_path):
-    predictor, train, rows = stored(tmp_path / "a.model", "smse", scale="standard")
+    predictor, _train, rows = stored(tmp_path / "a.model", "smse", scale="standard")
     found = load_model(tmp_path / "a.model")
     assert same(found.decision_function(rows[N_TRAIN:]), predictor.decision_function(rows[N_TRAIN:]))
     assert same(found.decision_function(csr_array(rows[N_TRAIN:])), predictor.decision_function(rows[N_TRAIN:]))
@@ -158,9 +158,9 @@ class Odd(LinearModel):
 )
 def test_what_cannot_be_stored_is_told_when_it_would_be(model, reason):
     predictor, train, rows = fitted("rank_svm")
+    whole = Predictor(predictor.scaling, None, model, predictor.cut, False)
     with pytest.raises((ValueError, TypeError), match=reason):
-        fit = Fit.of(Predictor(predictor.scaling, None, model, predictor.cut, False), train, rows)
-        model_bytes(fit, about())
+        Fit.of(whole, train, rows)
 
 
 def test_every_solver_is_among_the_variants():

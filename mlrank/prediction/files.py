@@ -1,0 +1,110 @@
+"""Predictions of a model for the rows of a file."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mlrank.arrays import Features
+from mlrank.datasets.stream import RowStream
+from mlrank.datasets.wanted import Wanted
+from mlrank.errors import UserError
+from mlrank.models import StoredModel
+from mlrank.prediction.outputs import Block, Wish, output_format, writer
+from mlrank.thresholds.cuts import check_scores
+
+__all__ = ["Done", "predict_file", "wanted_by"]
+
+# What a block of rows may take, in numbers of 8 bytes.
+BLOCK_CELLS = 1 << 22
+
+
+@dataclass(frozen=True)
+class Done:
+    """How many rows were predicted, and what is to be said."""
+
+    n_rows: int
+    notes: tuple[str, ...]
+
+
+def wanted_by(model: StoredModel) -> Wanted:
+    """Return the columns that a model takes."""
+    return Wanted(model.feature_names, model.label_names, "the model")
+
+
+def predict_file(
+    model: StoredModel,
+    data: Path,
+    out: Path,
+    *,
+    scores: bool = False,
+    top: int | None = None,
+    format: str | None = None,
+    zero_based: bool | None = None,
+    progress: Callable[[int], None] = lambda n_rows: None,
+) -> Done:
+    """Write the label sets of the rows of a file, or their scores, or their best labels.
+
+    Rows are read, scored and written block by block, so memory does not grow with their number; of MATLAB files and
+    .npz files whose X lies column by column alone, X is read whole.
+
+    Parameters
+    ----------
+    model : StoredModel
+    data : a file in any format that can be read, with or without labels
+    out : .csv, .svm or .npz, written whole or not at all
+    scores : write all scores instead of label sets
+    top : write so many of the best labels with their scores instead
+    format : of `data`, where its ending does not tell
+    zero_based : whether features of `data` count from 0; left out, their numbers are the names the model knows
+    progress : is told the number of rows done
+
+    Raises
+    ------
+    UserError
+        If the file cannot be understood or its features are not those of the model.
+    """
+    wish = Wish(model.label_names, scores, top)
+    _check(wish, data, out)
+    stream = RowStream(data, wanted_by(model), format, zero_based, BLOCK_CELLS)
+    n_rows = 0
+    with writer(out, wish) as sink:
+        for X in _pieces(stream, _block_rows(model)):
+            sink.write(_predicted(model, X, wish))
+            n_rows += X.shape[0]
+            progress(n_rows)
+    return Done(n_rows, tuple(stream.notes))
+
+
+def _check(wish: Wish, data: Path, out: Path) -> None:
+    output_format(out)
+    if wish.top is not None and wish.scores:
+        raise UserError("ask for all scores or for the best labels, not for both")
+    if wish.top is not None and not 1 <= wish.top <= len(wish.labels):
+        raise UserError(f"the model has {len(wish.labels)} labels, so 1 to {len(wish.labels)} of them can be the best")
+    if out.exists() and out.resolve() == data.resolve():
+        raise UserError("would be written over the data", out)
+
+
+def _predicted(model: StoredModel, X: Features, wish: Wish) -> Block:
+    if wish.top is not None or wish.scores:
+        found = model.decision_function(X)
+        check_scores(found)
+        return Block(found, None)
+    return Block(*model.predictor.predict(X))
+
+
+def _block_rows(model: StoredModel) -> int:
+    """Return how many rows may be scored at a time."""
+    header = model.header
+    widths = [len(header.label_names), 1 if header.sparse else len(header.feature_names)]
+    if header.parts["model"]["kind"] != "linear":  # others compare each row with training rows
+        widths.append(header.data.n_train)
+    return max(1, BLOCK_CELLS // max(widths))
+
+
+def _pieces(stream: RowStream, rows: int) -> Iterator[Features]:
+    for X in stream:
+        for start in range(0, X.shape[0], rows):
+            yield X if X.shape[0] <= rows else X[np.arange(start, min(start + rows, X.shape[0]))]

@@ -1,0 +1,166 @@
+"""A model judged on labelled data: every metric, on rows that are said."""
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from mlrank.arrays import BoolArray, Features, IntArray, take_rows
+from mlrank.datasets import Dataset, dataset_hash
+from mlrank.datasets.loading import find_source, load_found
+from mlrank.datasets.parsed import Source
+from mlrank.datasets.readers import format_of
+from mlrank.datasets.wanted import Wanted
+from mlrank.errors import UserError, unknown_name
+from mlrank.metrics import MetricValue, evaluate
+from mlrank.models import StoredModel
+
+__all__ = ["PARTS", "Judged", "judge"]
+
+PARTS = ("all", "train", "test")
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The metrics of a model on some rows.
+
+    Parameters
+    ----------
+    metrics : dict of MetricValue
+    title : str
+        Model, data and rows.
+    n_rows : int
+    notes : tuple of str
+    """
+
+    metrics: dict[str, MetricValue]
+    title: str
+    n_rows: int
+    notes: tuple[str, ...]
+
+
+def judge(
+    model: StoredModel,
+    data: str | PathLike[str],
+    *,
+    part: str | None = None,
+    format: str | None = None,
+    **options: Any,
+) -> Judged:
+    """Compute every metric of a model on the rows of a data set.
+
+    Parameters
+    ----------
+    model : StoredModel
+    data : catalogue name or file
+    part : "all", "train" or "test"
+        Of a data set with an official split; its test part if left out. Else all rows count.
+    format, **options : as of `load_dataset`; label columns are those of the model if nothing is said
+
+    Raises
+    ------
+    UserError
+        If the data cannot be read, or have not the features and labels of the model.
+    """
+    dataset, by_number = _load(model, data, format, options)
+    rows, told = _rows(dataset, part)
+    wanted = Wanted(model.feature_names, model.label_names, "the model")
+    take, notes = _places(wanted, dataset, by_number, options.get("zero_based"))
+    X = _columns(take_rows(dataset.X, rows), take)
+    Y, known, more = _labels(model, dataset, rows, by_number)
+    truth = Y if known is None else Y & known
+    scores, Y_pred = model.predictor.predict(X, truth)
+    notes = [*_leak(model, dataset), *notes, *more]
+    about = model.header
+    fitted = f"{about.method} ({about.solver.kind}, fitted to {about.data.name}, {about.split})"
+    title = f"{fitted} on {dataset.name}, {told}"
+    return Judged(evaluate(truth, scores, Y_pred, known), title, len(rows), tuple(notes))
+
+
+def _load(
+    model: StoredModel, data: str | PathLike[str], format: str | None, options: dict[str, Any]
+) -> tuple[Dataset, bool]:
+    """Return the data set, and whether its features and labels have numbers for names."""
+    given = {name: value for name, value in options.items() if value is not None}
+    path = Path(data)
+    if path.is_file() and given.keys().isdisjoint(("labels", "label_columns")):
+        key = format or format_of(path, Source((path,)))
+        if key in ("csv", "parquet", "meka", "mulan"):
+            given["label_columns"] = model.label_names
+            format = "meka" if key == "mulan" else key
+    found = find_source(data, format=format, **given)
+    return load_found(found), found.key in ("libsvm", "xmc")
+
+
+def _rows(dataset: Dataset, part: str | None) -> tuple[IntArray, str]:
+    if part is not None and part not in PARTS:
+        raise UserError(unknown_name("part", part, PARTS))
+    every = np.arange(dataset.n_samples, dtype=np.int64)
+    if dataset.official is None:
+        if part in ("train", "test"):
+            raise UserError(f"'{dataset.name}' has no official split: there is no part '{part}' of it")
+        return every, f"all {every.size} rows"
+    chosen = {"train": dataset.official[0], "test": dataset.official[1], "all": every}[part or "test"]
+    of = "training and test" if part == "all" else "training" if part == "train" else "test"
+    return chosen, f"{chosen.size} {of} rows of the official split"
+
+
+def _leak(model: StoredModel, dataset: Dataset) -> list[str]:
+    if model.header.data.hash != dataset_hash(dataset):
+        return []
+    return [f"the model was fitted to rows of these data: {model.header.data.n_train}, split {model.header.split}"]
+
+
+def _labels(
+    model: StoredModel, dataset: Dataset, rows: IntArray, by_number: bool
+) -> tuple[BoolArray, BoolArray | None, list[str]]:
+    wanted = model.label_names
+    Y, known = dataset.Y[rows], None if dataset.known is None else dataset.known[rows]
+    if dataset.label_names == wanted:
+        return Y, known, []
+    places = {name: place for place, name in enumerate(dataset.label_names)}
+    missing = [name for name in wanted if name not in places]
+    if missing and not (by_number and all(map(str.isdigit, wanted))):
+        listed = ", ".join(map(repr, missing[:3]))
+        raise UserError(f"'{dataset.name}' lacks {len(missing)} of the {len(wanted)} labels of the model: {listed}")
+    take = np.array([places.get(name, -1) for name in wanted], np.int64)
+    unused = len(places) - len(set(places) & set(wanted))
+    notes = [f"{unused} further labels of the data are none of the model and left out"] if unused else []
+    found = Y[:, take] & (take >= 0)
+    return found, None if known is None else known[:, take] | (take < 0), notes
+
+
+def _places(
+    wanted: Wanted, dataset: Dataset, by_number: bool, zero_based: bool | None
+) -> tuple[IntArray | None, list[str]]:
+    """Return the place of each feature; -1 for a number that a file of numbered features has no entry of.
+
+    None: the features are the columns as they stand.
+    """
+    found, path = dataset.feature_names, Path(dataset.name)
+    if found == wanted.features:
+        return None, []
+    # Numbered features may themselves have been named by another file.
+    if not by_number or not all(map(str.isdigit, found)):
+        return wanted.match(found, path)
+    numbers = np.array([int(name) for name in found])
+    if zero_based is not None:
+        numbers = np.arange(len(found)) + (0 if zero_based else 1)
+    mapping = wanted.numbers("libsvm", zero_based, path)
+    columns = mapping.columns(numbers)
+    if (wrong := np.flatnonzero(columns == -2)).size:
+        raise UserError(mapping.refusal(int(numbers[wrong[0]])), path)
+    take = np.full(len(wanted.features), -1)
+    take[columns[columns >= 0]] = np.flatnonzero(columns >= 0)
+    return take, wanted.extra([found[place] for place in np.flatnonzero(columns < 0)])
+
+
+def _columns(X: Features, take: IntArray | None) -> Features:
+    if take is None or not issparse(X):
+        return X if take is None else X[:, take]
+    # One column of zeros for all that are not there.
+    wide = csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], X.shape[1] + 1))
+    return wide[:, np.where(take < 0, X.shape[1], take)]

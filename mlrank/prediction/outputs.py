@@ -1,0 +1,209 @@
+"""Files of predictions, written block by block: CSV, LIBSVM and npz."""
+
+import csv
+import io
+import json
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from mlrank.arrays import BoolArray, FloatArray, IntArray
+from mlrank.errors import UserError, os_errors
+from mlrank.results.files import whole_file
+from mlrank.stored import numbered, zip_entry
+
+__all__ = ["ENDINGS", "Block", "Wish", "best_labels", "output_format", "writer"]
+
+ENDINGS = {".csv": "csv", ".svm": "libsvm", ".libsvm": "libsvm", ".txt": "libsvm", ".npz": "npz"}
+COPY_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is to be written: label sets, all scores, or the `top` best labels of each row with their scores."""
+
+    labels: tuple[str, ...]
+    scores: bool = False
+    top: int | None = None
+
+
+class Block(NamedTuple):
+    """Predictions of some rows; `Y_pred` is None where only scores were asked for."""
+
+    scores: FloatArray
+    Y_pred: BoolArray | None
+
+
+class Writer(Protocol):
+    """Takes predictions block after block."""
+
+    def write(self, block: Block) -> None:
+        """Write the rows of a block."""
+        ...
+
+    def close(self) -> None:
+        """Write what comes last."""
+        ...
+
+
+def output_format(path: Path) -> str:
+    """Return the format that the ending of a file's name asks for.
+
+    Raises
+    ------
+    UserError
+        If it asks for none.
+    """
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise UserError(f"the ending tells no format to write (known: {', '.join(sorted(ENDINGS))})", path)
+    return ENDINGS[ending]
+
+
+@contextmanager
+def writer(path: Path, wish: Wish) -> Iterator[Writer]:
+    """Give a writer of a file that takes its place when all is written.
+
+    Raises
+    ------
+    UserError
+        If the system refuses; nothing is left then.
+    """
+    with whole_file(path) as file, ExitStack() as stack:
+        found = _WRITERS[output_format(path)](file, wish, path, stack)
+        yield found
+        found.close()
+
+
+def best_labels(scores: FloatArray, k: int) -> IntArray:
+    """Return the numbers of the `k` best labels of each row, best first, equal ones by their order."""
+    return np.argsort(-scores, axis=1, kind="stable")[:, :k]
+
+
+class _CsvWriter:
+    """A header line, then a line for each row: 0 or 1 or the score of each label, or labels and scores in turn."""
+
+    def __init__(self, file: IO[bytes], wish: Wish, path: Path, stack: ExitStack) -> None:
+        self.file, self.wish = file, wish
+        numbers = range(1, (wish.top or 0) + 1)
+        pairs = [f"{what}_{number}" for number in numbers for what in ("label", "score")]
+        self._lines([pairs if wish.top else list(wish.labels)])
+
+    def write(self, block: Block) -> None:
+        """Write the rows of a block."""
+        if self.wish.top:
+            best = best_labels(block.scores, self.wish.top)
+            values = np.take_along_axis(block.scores, best, axis=1).tolist()
+            labels = self.wish.labels
+            self._lines(
+                [cell for label, value in zip(row, its, strict=True) for cell in (labels[label], repr(value))]
+                for row, its in zip(best.tolist(), values, strict=True)
+            )
+        elif block.Y_pred is None:
+            lines = (",".join(map(repr, row)) for row in block.scores.tolist())
+            self.file.write(("\n".join(lines) + "\n").encode())
+        else:
+            # Every second byte is a comma, the last one of a line its end.
+            text = np.full((len(block.Y_pred), 2 * block.Y_pred.shape[1]), ord(","), np.uint8)
+            text[:, ::2] = block.Y_pred + ord("0")
+            text[:, -1] = ord("\n")
+            self.file.write(text.tobytes())
+
+    def _lines(self, rows: Any) -> None:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(rows)
+        self.file.write(text.getvalue().encode())
+
+    def close(self) -> None:
+        """Write nothing more."""
+
+
+class _LibsvmWriter:
+    """Lines "l,l" of label sets, " l:score l:score" of all scores, or both of the best labels, best first.
+
+    Labels are numbered as in the data that the model was fitted to, or from 0 if they have names, which comment lines
+    at the top then tell.
+    """
+
+    def __init__(self, file: IO[bytes], wish: Wish, path: Path, stack: ExitStack) -> None:
+        self.file, self.wish = file, wish
+        first = numbered(wish.labels)
+        self.base = first or 0
+        if first is None:
+            names = (json.dumps(name, ensure_ascii=False) for name in wish.labels)
+            file.write("".join(f"# label {place}: {name}\n" for place, name in enumerate(names)).encode())
+
+    def write(self, block: Block) -> None:
+        """Write the rows of a block."""
+        if self.wish.top:
+            best = best_labels(block.scores, self.wish.top)
+            values = np.take_along_axis(block.scores, best, axis=1)
+            lines = [f"{self._labels(row)} {self._pairs(row, its)}" for row, its in zip(best, values, strict=True)]
+        elif block.Y_pred is None:
+            every = np.arange(block.scores.shape[1])
+            lines = [f" {self._pairs(every, row)}" for row in block.scores]
+        else:
+            # A row of one blank has no labels.
+            lines = [self._labels(np.flatnonzero(row)) or " " for row in block.Y_pred]
+        self.file.write(("\n".join(lines) + "\n").encode())
+
+    def _labels(self, places: IntArray) -> str:
+        return ",".join(str(self.base + place) for place in places.tolist())
+
+    def _pairs(self, places: IntArray, scores: FloatArray) -> str:
+        both = zip(places.tolist(), scores.tolist(), strict=True)
+        return " ".join(f"{self.base + place}:{value!r}" for place, value in both)
+
+    def close(self) -> None:
+        """Write nothing more."""
+
+
+class _NpzWriter:
+    """Y_pred, or scores, or labels (numbers from 0, best first) and their scores; and label_names."""
+
+    def __init__(self, file: IO[bytes], wish: Wish, path: Path, stack: ExitStack) -> None:
+        self.file, self.wish, self.rows = file, wish, 0
+        k = len(wish.labels)
+        self.kinds: Mapping[str, tuple[Any, int]] = {"Y_pred": (np.bool_, k)}
+        if wish.top:
+            self.kinds = {"labels": (np.int32, wish.top), "scores": (np.float64, wish.top)}
+        elif wish.scores:
+            self.kinds = {"scores": (np.float64, k)}
+        # How many rows there are, which an array begins with, is known at the end.
+        with os_errors("write the file", path):
+            self.raw = {
+                name: stack.enter_context(tempfile.TemporaryFile(dir=path.parent))  # noqa: SIM115
+                for name in self.kinds
+            }
+
+    def write(self, block: Block) -> None:
+        """Write the rows of a block."""
+        found: dict[str, Any] = {"scores": block.scores, "Y_pred": block.Y_pred}
+        if self.wish.top:
+            best = best_labels(block.scores, self.wish.top)
+            found = {"labels": best, "scores": np.take_along_axis(block.scores, best, axis=1)}
+        for name, (dtype, _) in self.kinds.items():
+            self.raw[name].write(np.ascontiguousarray(found[name], dtype).data)
+        self.rows += len(block.scores)
+
+    def close(self) -> None:
+        """Put the arrays together."""
+        with zipfile.ZipFile(self.file, "w") as archive:
+            for name, (dtype, width) in self.kinds.items():
+                self.raw[name].seek(0)
+                with archive.open(zip_entry(f"{name}.npy"), "w", force_zip64=True) as member:
+                    head = {"descr": np.dtype(dtype).str, "fortran_order": False, "shape": (self.rows, width)}
+                    np.lib.format.write_array_header_1_0(member, head)
+                    while piece := self.raw[name].read(COPY_BYTES):
+                        member.write(piece)
+            with archive.open(zip_entry("label_names.npy"), "w") as member:
+                np.lib.format.write_array(member, np.array(self.wish.labels), allow_pickle=False)
+
+
+_WRITERS: Mapping[str, Any] = {"csv": _CsvWriter, "libsvm": _LibsvmWriter, "npz": _NpzWriter}

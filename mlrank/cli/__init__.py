@@ -8,6 +8,7 @@ from typer.exceptions import TyperException
 from mlrank import __version__
 from mlrank.cli.datasets import app as datasets
 from mlrank.cli.evaluate import evaluate
+from mlrank.cli.predict import predict
 from mlrank.cli.reproduce import reproduce
 from mlrank.cli.status import status, why
 from mlrank.cli.table import table
@@ -51,6 +52,7 @@ def root(
 
 app.command("train")(train)
 app.command("evaluate")(evaluate)
+app.command("predict")(predict)
 app.command("reproduce")(reproduce)
 app.command("table")(table)
 app.command("status")(status)

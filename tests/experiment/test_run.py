@@ -19,10 +19,10 @@ SILENT = {"time", "commit"}
 
 
 def contents(folder):
-    """Everything that a run leaves but timings and the commit: records and the bytes of the arrays."""
+    """Everything that a run leaves but timings and the commit: records and the bytes of arrays and models."""
     records = [{key: value for key, value in record.items() if key not in SILENT} for record in folder.runs()]
-    arrays = {path.name: path.read_bytes() for path in sorted(folder.path.glob("runs/*/*/*.npz"))}
-    return json.dumps(records, sort_keys=True), arrays
+    files = [path for ending in ("npz", "model") for path in sorted(folder.path.glob(f"runs/*/*/*.{ending}"))]
+    return json.dumps(records, sort_keys=True), {path.relative_to(folder.path): path.read_bytes() for path in files}
 
 
 def trials(folder):

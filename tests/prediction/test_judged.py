@@ -1,0 +1,120 @@
+"""A stored model judged on labelled data: on the right rows, columns and labels, or one line that says why not."""
+
+import numpy as np
+import pytest
+
+from mlrank.datasets.convert import convert
+from mlrank.errors import UserError
+from mlrank.metrics import evaluate
+from mlrank.models import load_model
+from mlrank.prediction import judge
+from tests.models.fits import stored
+from tests.prediction.test_files import LABELS, NAMES, dataset, libsvm
+
+
+@pytest.fixture
+def model(tmp_path):
+    stored(
+        tmp_path / "a.model",
+        threshold="svr_midpoint",
+        header={"feature_names": list(NAMES), "label_names": list(LABELS)},
+    )
+    return load_model(tmp_path / "a.model")
+
+
+def values(metrics):
+    return [found.value for found in metrics.values()]
+
+
+@pytest.mark.parametrize(
+    ("key", "ending"), [("csv", ".csv"), ("meka", ".arff"), ("npz", ".npz"), ("parquet", ".parquet")]
+)
+def test_labels_are_found_by_their_names(tmp_path, model, key, ending):
+    data = dataset()
+    written = convert(data, tmp_path / f"d{ending}", key)
+    judged = judge(model, written["train"], format=key if key == "meka" else None)
+    expected = evaluate(data.Y, model.decision_function(data.X), model.predict(data.X))
+    assert values(judged.metrics) == pytest.approx(values(expected), nan_ok=True)
+    assert judged.n_rows == 40
+    assert judged.title.endswith("fitted to small, official) on d, all 40 rows")
+
+
+def test_columns_and_labels_in_another_order_and_further_ones(tmp_path, model):
+    data = dataset()
+    expected = evaluate(data.Y, model.decision_function(data.X), model.predict(data.X))
+    columns, labels = [5, 3, 1, 0, 2, 4], [4, 2, 0, 1, 3]
+    np.savez(
+        tmp_path / "d.npz",
+        X=np.hstack([data.X[:, columns], np.ones((40, 1))]),
+        Y=np.hstack([data.Y[:, labels], data.Y[:, :1]]),
+        feature_names=[*(NAMES[i] for i in columns), "more"],
+        label_names=[*(LABELS[i] for i in labels), "other"],
+    )
+    judged = judge(model, tmp_path / "d.npz")
+    assert values(judged.metrics) == pytest.approx(values(expected), nan_ok=True)
+    assert judged.notes == (
+        "1 further columns are no features of the model and left out: 'more'",
+        "1 further labels of the data are none of the model and left out",
+    )
+
+
+def test_unknown_entries_are_left_out(tmp_path, model):
+    data = dataset()
+    known = np.random.default_rng(0).random(data.Y.shape) < 0.7
+    np.savez(tmp_path / "d.npz", X=data.X, Y=data.Y, known=known, feature_names=NAMES, label_names=LABELS)
+    expected = evaluate(data.Y & known, model.decision_function(data.X), model.predict(data.X), known)
+    assert values(judge(model, tmp_path / "d.npz").metrics) == pytest.approx(values(expected), nan_ok=True)
+
+
+def test_the_test_part_is_judged_unless_another_is_asked_for(tmp_path, model):
+    data = dataset()
+    rows = {"train": np.arange(30), "test": np.arange(30, 40)}
+    np.savez(tmp_path / "d.npz", X=data.X, Y=data.Y, feature_names=NAMES, label_names=LABELS, **rows)
+    for part, chosen in ((None, rows["test"]), ("train", rows["train"]), ("all", np.arange(40))):
+        judged = judge(model, tmp_path / "d.npz", part=part)
+        X = data.X[chosen]
+        expected = evaluate(data.Y[chosen], model.decision_function(X), model.predict(X))
+        assert values(judged.metrics) == pytest.approx(values(expected), nan_ok=True)
+        assert judged.n_rows == len(chosen)
+        assert (
+            f"{len(chosen)} {'training and test' if part == 'all' else 'training' if part else 'test'} rows"
+            in judged.title
+        )
+    with pytest.raises(UserError, match=r"unknown part 'tset'\. Did you mean 'test'"):
+        judge(model, tmp_path / "d.npz", part="tset")
+    np.savez(tmp_path / "d.npz", X=data.X, Y=data.Y, feature_names=NAMES, label_names=LABELS)
+    with pytest.raises(UserError, match="has no official split"):
+        judge(model, tmp_path / "d.npz", part="test")
+
+
+def test_numbered_files_narrower_than_the_model_and_wider_ones(tmp_path):
+    header = {"feature_names": [str(i) for i in range(1, 7)], "label_names": [str(i) for i in range(1, 6)]}
+    stored(tmp_path / "a.model", sparse=True, header=header)
+    model = load_model(tmp_path / "a.model")
+    X = np.array([[2.0, 0, 0, 1, 0, 0], [0, 1, 0, 0, 0, 0]])
+    Y = np.array([[True, False, True, False, False], [False, True, False, False, False]])
+    expected = evaluate(Y, model.decision_function(X), model.predict(X))
+    one = libsvm(tmp_path / "one.svm", ["1,3 1:2 4:1", "2 2:1"])
+    assert values(judge(model, one).metrics) == pytest.approx(values(expected), nan_ok=True)
+    zero = libsvm(tmp_path / "zero.svm", ["1,3 0:2 3:1", "2 1:1"])
+    with pytest.raises(UserError, match=r"feature number 0, but the features of the model have the numbers 1 to 6"):
+        judge(model, zero)
+    wide = libsvm(tmp_path / "wide.svm", ["1,3 1:2 4:1 7:1", "2 2:1"])
+    with pytest.raises(UserError, match="feature number 7"):
+        judge(model, wide)
+
+
+def test_labels_that_are_not_there_are_told(tmp_path, model):
+    data = dataset()
+    np.savez(tmp_path / "d.npz", X=data.X, Y=data.Y[:, :3], feature_names=NAMES, label_names=LABELS[:3])
+    with pytest.raises(UserError, match="'d' lacks 2 of the 5 labels of the model: 'fast', 'slow'"):
+        judge(model, tmp_path / "d.npz")
+
+
+def test_an_oracle_is_shown_the_true_labels(tmp_path):
+    header = {"feature_names": list(NAMES), "label_names": list(LABELS)}
+    stored(tmp_path / "a.model", threshold="oracle_size", header=header)
+    model, data = load_model(tmp_path / "a.model"), dataset()
+    np.savez(tmp_path / "d.npz", X=data.X, Y=data.Y, feature_names=NAMES, label_names=LABELS)
+    expected = evaluate(data.Y, *model.predictor.predict(data.X, data.Y))
+    assert values(judge(model, tmp_path / "d.npz").metrics) == pytest.approx(values(expected), nan_ok=True)

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from mlrank.arrays import Features, FloatArray
 from mlrank.graphs import laplacian, laplacian_product
 from mlrank.linalg import CenteredRows, largest_singular_value
-from mlrank.solvers._slrm_losses import Loss
+from mlrank.solvers._slrm_losses import Loss, Squared
 from mlrank.solvers._slrm_systems import EPS, Coordinates, EigenSystem, ProductSystem
 
 __all__ = ["LARGE", "Problem", "row_space"]
@@ -81,14 +81,23 @@ class Problem:
 
     @cached_property
     def cross(self) -> FloatArray:
-        """Xl'Y in coordinates."""
+        """Xl'Y in coordinates, or of the features where G is not decomposed."""
+        if self.by_products:
+            return self.labeled.transpose_times(self.loss.targets)
         return self.coordinates.back(self.loss.targets)
 
     @cached_property
     def lambda_max(self) -> float:
         """The least lam at which all weights are zero: the largest singular value of the loss's gradient there."""
+        if self.exact:
+            return largest_singular_value(self.cross)
         gradient = self.loss.gradient(np.zeros_like(self.loss.targets))
         return largest_singular_value(self.labeled.transpose_times(gradient))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the loss is squared, over all entries: its quadratic part is G itself."""
+        return isinstance(self.loss, Squared) and self.loss.known is None
 
     def turned(self, W: FloatArray) -> FloatArray:
         """Return weights (n_features, n_labels) in the labels' row space."""

@@ -37,7 +37,7 @@ from mlrank.graphs.weights import SYMMETRIZE
 from mlrank.linalg import CenteredRows
 from mlrank.solvers._slrm_admm import Solution, Stop, least_squares, minimize, minimize_squared
 from mlrank.solvers._slrm_labels import label_correlation, related_labels
-from mlrank.solvers._slrm_losses import LOSSES, Loss, Squared
+from mlrank.solvers._slrm_losses import LOSSES, Loss
 from mlrank.solvers._slrm_problem import LARGE, Problem, row_space
 from mlrank.solvers._slrm_systems import EigenSystem, System
 from mlrank.solvers._transductive import all_rows
@@ -266,10 +266,9 @@ class SLRM:
     def _solve(self, problem: Problem, system: System, lam: float, start: FloatArray | None) -> Solution:
         stop = Stop(self.tol, self.max_iter, None if isinstance(self.beta, str) else self.beta)
         loss = problem.loss
-        exact = isinstance(loss, Squared) and loss.known is None
         if lam == 0:
             return least_squares(system, loss, stop)
-        if exact and isinstance(system, EigenSystem):
+        if problem.exact and isinstance(system, EigenSystem):
             return minimize_squared(system, float(np.vdot(loss.targets, loss.targets)), lam, stop, start)
         return minimize(system, loss, lam, stop, start)
 

@@ -14,6 +14,7 @@ from mlrank.solvers.matrix_completion import MatrixCompletion
 from mlrank.solvers.mcgf import MCGF
 from mlrank.solvers.miml import SparseBayesianCS
 from mlrank.solvers.ml_loc import MLLOC
+from mlrank.solvers.mlr import MultiLabelRanking
 from mlrank.solvers.plst import PLST
 from mlrank.solvers.rank_hlapsvm import RankHLapSVM
 from mlrank.solvers.rank_svm import RankSVM
@@ -36,6 +37,7 @@ SOLVERS: dict[str, type[Any]] = {
     "ml_loc": MLLOC,
     "matrix_completion": MatrixCompletion,
     "miml": SparseBayesianCS,
+    "mlr": MultiLabelRanking,
     "svm_perf": SVMPerfROC,
     "bknn": BalancedKNN,
     "knn": KNN,

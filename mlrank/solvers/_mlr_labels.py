@@ -1,0 +1,82 @@
+"""The labels of a multi-label ranking problem as the sweeps want them, and the losses of its primal problems."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlrank.arrays import BoolArray, FloatArray, IntArray
+from mlrank.solvers._mlr_kernels import pair_loss
+
+__all__ = ["Labels", "label_mix"]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Which labels each example has.
+
+    Y : (n, K) bool; signs : (n, K), +1 and -1
+    order : (n, K), the relevant labels of each example, then the others; n_relevant : (n,)
+    mixed : (n,), whether an example has both relevant and irrelevant labels; alpha is 0 for the others
+    exact : whether the problem is (4), with a variable for each pair, instead of (13)
+    """
+
+    Y: BoolArray
+    signs: FloatArray
+    order: IntArray
+    n_relevant: IntArray
+    mixed: BoolArray
+    exact: bool
+
+    @classmethod
+    def of(cls, Y: BoolArray, exact: bool) -> "Labels":
+        """Read them off `Y`.
+
+        Raises
+        ------
+        ValueError
+            If no example has both a relevant and an irrelevant label.
+        """
+        mixed: BoolArray = np.asarray(Y.any(axis=1) & ~Y.all(axis=1))
+        if not mixed.any():
+            found = f"found {len(Y)} rows with all or none of {Y.shape[1]} labels"
+            raise ValueError(f"ranking needs a row with a relevant and an irrelevant label, {found}")
+        order = np.argsort(~Y, axis=1, kind="stable")
+        return cls(Y, np.where(Y, 1.0, -1.0), order, Y.sum(axis=1), mixed, exact)
+
+    def loss(self, F: FloatArray) -> float:
+        """Return the loss of scores (n, K) that C multiplies: that of (4), or that of (13) at the best thresholds."""
+        if self.exact:
+            return float(pair_loss(F, self.Y))
+        V, Y = (F - self.signs)[self.mixed], self.Y[self.mixed]
+        # sum_k max(0, y_k (t - v_k)) falls until t has passed as many v as there are irrelevant labels.
+        last = (~Y).sum(axis=1) - 1
+        t = np.take_along_axis(np.sort(V, axis=1), last[:, None], axis=1)
+        return float(np.maximum(0.0, self.signs[self.mixed] * (t - V)).sum())
+
+    def start(self, C: float, free: BoolArray) -> tuple[Any, ...]:
+        """Return the arrays that the sweeps change, with the optimum for the examples that `free` is False for.
+
+        The scores of an example with K_ii = 0 are 0, whatever its variables: they are as large as may be.
+        """
+        n, n_labels = self.Y.shape
+        n_pairs = self.n_relevant * (n_labels - self.n_relevant) * self.exact
+        offset = np.concatenate([[0], np.cumsum(n_pairs)])
+        stuck = self.mixed & ~free
+        z, beta = np.zeros(int(offset[-1])), np.zeros((n, n_labels))
+        z[np.repeat(stuck, n_pairs)] = C
+        n_relevant, n_irrelevant = self.n_relevant[stuck, None], n_labels - self.n_relevant[stuck, None]
+        total = n_relevant * n_irrelevant if self.exact else np.minimum(n_relevant, n_irrelevant)
+        beta[stuck] = C * total * np.where(self.Y[stuck], 1 / n_relevant, -1 / n_irrelevant)
+        return self.signs, self.order, self.n_relevant, offset[:-1], beta, np.zeros(n), z
+
+
+def label_mix(Y: BoolArray, correlation: float) -> FloatArray:
+    """Return (1 - correlation) I + correlation * (cosines between label columns); empty where `correlation` is 0."""
+    if correlation == 0.0:
+        return np.zeros((0, 0))
+    H = Y.astype(np.float64)
+    size = np.sqrt(H.sum(axis=0))
+    cosine = (H.T @ H) / np.maximum(np.outer(size, size), 1.0)
+    np.fill_diagonal(cosine, 1.0)
+    return (1.0 - correlation) * np.eye(Y.shape[1]) + correlation * cosine

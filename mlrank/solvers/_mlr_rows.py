@@ -1,0 +1,208 @@
+"""Training rows of multi-label ranking, and the state of the sweeps over them: a kernel matrix, or features."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import hstack, issparse
+
+from mlrank.arrays import Features, FloatArray, IntArray, as_dense, as_features
+from mlrank.solvers._mlr_gram_kernels import subtract_tops, sweep_gram
+from mlrank.solvers._mlr_kernels import sweep_csr, sweep_dense
+from mlrank.solvers._mlr_labels import Labels
+from mlrank.solvers._mlr_tops import Directions, Tops, directions, sample_of
+
+__all__ = ["GramRows", "LinearRows", "Problem"]
+
+# Examples of a batch, and how often it is visited before the scores of all others are brought up to date.
+BATCH = 64
+VISITS = 3
+# How many leading directions are cut down at most, and to how many times the mean moment of the others. Kernels have
+# many others, and ascent copes with moments of some hundred times theirs.
+GRAM_BOUNDS = (8, 100.0)
+LINEAR_BOUNDS = (32, 1.0)
+NO_BOUNDS = (0, 1.0)
+# The least curvature of a block, relative to K_ii.
+FLOOR = 1e-9
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is to be solved: labels, weight of the loss, and how labels are mixed (empty: not at all)."""
+
+    labels: Labels
+    C: float
+    mix: FloatArray
+
+    @cached_property
+    def rho(self) -> float:
+        """The largest eigenvalue of the mix."""
+        return float(np.linalg.eigvalsh(self.mix)[-1]) if self.mix.size else 1.0
+
+    def mixed(self, values: FloatArray) -> FloatArray:
+        """Return values (.., K) mixed."""
+        return values @ self.mix if self.mix.size else values
+
+    def objectives(
+        self, F: FloatArray, primal_square: float, dual_square: float, beta: FloatArray
+    ) -> tuple[float, float]:
+        """Return primal and dual objective, given scores and the squared norms of the two weights."""
+        primal = 0.5 * primal_square + self.C * self.labels.loss(F)
+        return primal, float(np.vdot(self.labels.signs, beta)) - 0.5 * dual_square
+
+
+class GramRows:
+    """A kernel matrix K (n, n) and its leading directions."""
+
+    def __init__(self, K: FloatArray, bounds: tuple[int, float] = GRAM_BOUNDS) -> None:
+        self.K, self.diagonal = K, np.ascontiguousarray(np.diag(K))
+        sample, total = sample_of(len(K)), float(self.diagonal.mean())
+        self.found = directions(sample, K[np.ix_(sample, sample)], lambda A: K[sample].T @ A, total, len(K), bounds)
+
+    @cached_property
+    def single(self) -> Any:
+        """K less what the directions have of it, in single precision."""
+        return self._rest(np.float32)
+
+    @cached_property
+    def double(self) -> FloatArray:
+        """The same in double precision."""
+        return self._rest(np.float64)  # type: ignore[no-any-return]
+
+    def _rest(self, dtype: Any) -> Any:
+        rest = np.empty(self.K.shape, dtype)
+        subtract_tops(self.K, np.ascontiguousarray(self.found.U.T), rest)
+        return rest
+
+    def sweeps(self, problem: Problem, single: bool) -> "GramSweeps":
+        """Return the state of a fit that has done nothing yet."""
+        return GramSweeps(self, problem, single)
+
+
+class GramSweeps:
+    """State of the sweeps over a kernel matrix.
+
+    `beta` : (n, K), y alpha; `F` : (K, n), scores by the matrix less its leading directions
+    """
+
+    def __init__(self, rows: GramRows, problem: Problem, single: bool) -> None:
+        self.rows, self.problem = rows, problem
+        self.block = problem.labels.start(problem.C, rows.diagonal > 0)
+        self.beta: FloatArray = self.block[4]
+        self.visits = np.flatnonzero(problem.labels.mixed & (rows.diagonal > 0))
+        self.tops = Tops(rows.found, self.beta.shape[1], problem.mix)
+        self.G = rows.single if single else rows.double
+        self.F = np.zeros(self.beta.shape[::-1], self.G.dtype)
+
+    def sweep(self, order: IntArray) -> None:
+        """Visit the examples in the given order."""
+        batches = np.full((-(-len(order) // BATCH), BATCH), -1)
+        batches.flat[: len(order)] = order
+        rows, problem = self.rows, self.problem
+        tops = self.tops.arguments()
+        mixing = (problem.mix, problem.rho)
+        sweep_gram(self.G, rows.diagonal, tops, self.F, self.block, problem.C, *mixing, batches, VISITS)
+        self.tops.settle()
+
+    def estimate(self) -> tuple[float, float]:
+        """Return primal and dual objective by the scores that were kept up."""
+        rest = self.F.T.astype(np.float64)
+        square = float(np.vdot(self.beta, rest))
+        scores = rest + self.rows.found.U @ self.problem.mixed(self.tops.omega)
+        squares = square + self.tops.square(self.tops.omega), square + self.tops.square(self.tops.p)
+        return self.problem.objectives(scores, *squares, self.beta)
+
+    def certify(self) -> tuple[float, float]:
+        """Return primal and dual objective from scratch."""
+        self.coefficients = self.beta.copy()
+        self.coefficients[self.rows.found.sample] += self.rows.found.A @ (self.tops.omega - self.tops.p)
+        outputs = self.rows.K @ self.coefficients
+        scores = self.problem.mixed(outputs)
+        self.plain = self.problem.mixed(outputs - self.rows.found.U @ (self.tops.omega - self.tops.p))
+        squares = float(np.vdot(self.coefficients, scores)), float(np.vdot(self.beta, self.plain))
+        return self.problem.objectives(scores, *squares, self.beta)
+
+    def refresh(self, single: bool) -> None:
+        """Replace the scores that were kept up by those of the last certificate."""
+        self.G = self.rows.single if single else self.rows.double
+        rest = self.plain - self.rows.found.U @ self.problem.mixed(self.tops.p)
+        self.F = np.ascontiguousarray(rest.T, dtype=self.G.dtype)
+
+
+class LinearRows:
+    """Rows of features, whose kernel matrix share * XX' + (1 - share) diag(XX') is never formed.
+
+    `weights` : (n_features, r), the leading directions
+    """
+
+    def __init__(self, X: Features, bias: bool, share: float = 1.0, bounds: tuple[int, float] = LINEAR_BOUNDS) -> None:
+        self.X, self.share = _with_ones(X) if bias else X, share
+        squares = self.X.multiply(self.X) if issparse(self.X) else self.X * self.X
+        self.diagonal = np.asarray(squares.sum(axis=1), dtype=np.float64)
+        sample = sample_of(X.shape[0])
+        rows = self.X[sample]
+        self.weights = np.zeros((self.X.shape[1], 0))
+
+        def project(A: FloatArray) -> FloatArray:
+            return np.asarray(self.X @ (rows.T @ A))
+
+        total, rank = float(self.diagonal.mean()), min(self.X.shape)
+        self.found: Directions = directions(sample, as_dense(rows @ rows.T), project, total, rank, bounds)
+        self.weights = np.asarray(rows.T @ self.found.A)
+
+    def sweeps(self, problem: Problem, single: bool) -> "LinearSweeps":
+        """Return the state of a fit that has done nothing yet."""
+        return LinearSweeps(self, problem)
+
+
+class LinearSweeps:
+    """State of the sweeps over features; `beta` : (n, K), y alpha; `W` : weights that beta gives."""
+
+    def __init__(self, rows: LinearRows, problem: Problem) -> None:
+        self.rows, self.problem = rows, problem
+        self.block = problem.labels.start(problem.C, rows.diagonal > 0)
+        self.beta: FloatArray = self.block[4]
+        self.visits = np.flatnonzero(problem.labels.mixed & (rows.diagonal > 0))
+        self.tops = Tops(rows.found, self.beta.shape[1], problem.mix)
+        shape = rows.X.shape[1], self.beta.shape[1]
+        self.W = np.zeros(shape if issparse(rows.X) else shape[::-1])
+
+    def sweep(self, order: IntArray) -> None:
+        """Visit the examples in the given order."""
+        rows, problem = self.rows, self.problem
+        tops = self.tops.arguments()
+        cut = (rows.found.U**2) @ (1.0 - self.tops.gain)
+        curvature = problem.rho * (rows.diagonal - rows.share * np.minimum(cut, (1 - FLOOR) * rows.diagonal))
+        sparse = issparse(rows.X)
+        X = (rows.X.data, rows.X.indices, rows.X.indptr) if sparse else rows.X
+        shared = (curvature, rows.share, rows.diagonal, tops, self.W, self.block, problem.C, problem.mix, order)
+        (sweep_csr if sparse else sweep_dense)(X, *shared)
+        self.tops.settle()
+
+    def certify(self) -> tuple[float, float]:
+        """Return primal and dual objective from scratch."""
+        rows, mixed = self.rows, self.problem.mixed
+        weights = np.asarray(rows.X.T @ self.beta)
+        self.coefficients = weights + rows.weights @ (self.tops.omega - self.tops.p)
+        scores = np.asarray(rows.X @ mixed(self.coefficients))
+        self.plain, own = scores, (1.0 - rows.share) * rows.diagonal[:, None] * self.beta
+        if rows.share < 1.0:
+            self.plain = scores = rows.share * scores + own
+        square = float(np.vdot(own, self.beta))
+        squares = [rows.share * float(np.vdot(W, mixed(W))) + square for W in (self.coefficients, weights)]
+        W = mixed(weights)
+        self.W[:] = W if issparse(rows.X) else W.T
+        return self.problem.objectives(scores, squares[0], squares[1], self.beta)
+
+    def estimate(self) -> tuple[float, float]:
+        """Return primal and dual objective: from scratch, since it takes the same products."""
+        return self.certify()
+
+    def refresh(self, single: bool) -> None:
+        """Do nothing: the weights were computed from scratch with the certificate."""
+
+
+def _with_ones(X: Features) -> Features:
+    ones = np.ones((X.shape[0], 1))
+    return as_features(hstack([X, ones], format="csr") if issparse(X) else np.hstack([X, ones]))

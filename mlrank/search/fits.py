@@ -5,7 +5,6 @@ The rows are scaled, projected and the solver's preparation made once for a task
 
 import time
 import traceback
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -13,22 +12,21 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, take_rows
+from mlrank.arrays import BoolArray, Features, FloatArray, take_rows
 from mlrank.hardware import machine_name, peak_memory, reset_peak_memory
 from mlrank.metrics import METRICS, evaluate, measure
 from mlrank.models import PROBE_ROWS, Fit, Predictor
+from mlrank.search.crossfit import heldout_scores, own_scores
 from mlrank.search.limits import TimeLimit, time_limit
 from mlrank.search.rows import Rows, Table
 from mlrank.search.tasks import Chain, Point, Result, Task
 from mlrank.solvers import TrainingSet
-from mlrank.splits import kfold
 
 __all__ = ["died", "refit", "work"]
 
 # A task returns after this time and a fit, or after ten times its preparation, and is journalled as far as it got.
 SLICE_SECONDS = 1.0
 PREPARATIONS_PER_SLICE = 10
-HELDOUT_FOLDS = 3
 WARM_UP_ROWS = 20
 COMPILE_SECONDS = 30.0
 
@@ -229,19 +227,16 @@ class _Shelf:
     def _threshold_scores(self, solver: Any, model: Any, point: Point) -> FloatArray:
         """Return the scores of the training rows that the threshold is fitted to."""
         if self.chain.threshold_scores == "train":
-            # A model that must not count a row as its own neighbour has scores of its training rows by itself.
-            own: Callable[[], FloatArray] | None = getattr(model, "training_scores", None)
-            found: FloatArray = model.decision_function(self.train.X) if own is None else own()
-            return found
-        train = self.rows.train
-        scores = np.empty(train.Y.shape)
-        for _, held in kfold(train.Y, HELDOUT_FOLDS, point.seed, stratified=True):
-            part, X_held = _without(train, held), take_rows(train.X, held)
+            return own_scores(model, self.train)
+
+        def score(part: TrainingSet, X_held: Features) -> FloatArray:
             if self.chain.projection is not None:
                 projection, part = project(self.chain, point, part)
                 X_held = projection.transform(X_held)
-            scores[held] = solver.fit(part).decision_function(X_held)
-        return scores
+            found: FloatArray = solver.fit(part).decision_function(X_held)
+            return found
+
+        return heldout_scores(self.rows.train, point.seed, score)
 
 
 def project(chain: Chain, point: Point, train: TrainingSet) -> tuple[Any, TrainingSet]:
@@ -252,9 +247,3 @@ def project(chain: Chain, point: Point, train: TrainingSet) -> tuple[Any, Traini
     unlabeled = train.X_unlabeled
     seen = None if unlabeled is None else projection.transform(unlabeled)
     return projection, replace(train, X=projection.transform(train.X), X_unlabeled=seen)
-
-
-def _without(train: TrainingSet, held: IntArray) -> TrainingSet:
-    """Return `train` without the labels of some rows, whose features remain for a solver that uses unlabeled rows."""
-    hidden = train.hide_labels(held)
-    return hidden if train.X_unlabeled is not None else replace(hidden, X_unlabeled=None)

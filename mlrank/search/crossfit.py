@@ -1,0 +1,44 @@
+"""The scores that a threshold is fitted to: a model's own of its training rows, or cross-fitted ones."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mlrank.arrays import Features, FloatArray, IntArray, take_rows
+from mlrank.solvers import TrainingSet
+from mlrank.splits import kfold
+
+__all__ = ["heldout_scores", "own_scores"]
+
+HELDOUT_FOLDS = 3
+
+
+def own_scores(model: Any, train: TrainingSet) -> FloatArray:
+    """Return a model's scores of its training rows."""
+    # A model that must not count a row as its own neighbour has scores of its training rows by itself.
+    own: Callable[[], FloatArray] | None = getattr(model, "training_scores", None)
+    found: FloatArray = model.decision_function(train.X) if own is None else own()
+    return found
+
+
+def heldout_scores(train: TrainingSet, seed: int, score: Callable[[TrainingSet, Features], FloatArray]) -> FloatArray:
+    """Return scores of the training rows, each from a fit that did not see its labels.
+
+    Parameters
+    ----------
+    train : TrainingSet
+    seed : int, of the folds
+    score : gives the scores of some rows by a fit on a training set
+    """
+    scores = np.empty(train.Y.shape)
+    for _, held in kfold(train.Y, HELDOUT_FOLDS, seed, stratified=True):
+        scores[held] = score(_without(train, held), take_rows(train.X, held))
+    return scores
+
+
+def _without(train: TrainingSet, held: IntArray) -> TrainingSet:
+    """Return `train` without the labels of some rows, whose features remain for a solver that uses unlabeled rows."""
+    hidden = train.hide_labels(held)
+    return hidden if train.X_unlabeled is not None else replace(hidden, X_unlabeled=None)

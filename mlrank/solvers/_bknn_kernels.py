@@ -1,8 +1,9 @@
 """The selection of the nearest rows of each class from keys that rise with the distance, in compiled code.
 
 Keys have a row for each training row and a column, a lane, for each row that is scored: what is done to one lane is
-done to all in vector instructions. Training rows with the same labels stand together, in tiles; of a tile each class
-that carries it looks at the least key alone, until the tile is known to hold one of the nearest rows.
+done to all in vector instructions. Training rows with the same labels stand together, in tiles, of whose keys the
+least is found once for all labels. Each class puts its tiles into groups: the n_kept-th least of the groups' leasts is
+a limit below which at least n_kept rows of the class lie, and hardly more.
 """
 
 from typing import Any
@@ -12,9 +13,19 @@ from numba import njit
 
 Array = np.ndarray[Any, Any]
 
-# A class of s tiles looks at the least keys of sqrt(s / 10) of its tiles at a time: about where listing those leasts
-# and searching the tiles behind the best of them cost the same.
-TILES_PER_SEARCH = 0.1
+# A mask has a bit for each lane.
+MOST_LANES = 64
+# The product with a power of two has another number for each in its six highest bits.
+BIT_NUMBERS = np.uint64(0x03F79D71B4CB0A89)
+SHIFT, ONE = np.uint64(58), np.uint64(1)
+
+
+def bit_places() -> Array:
+    """Return for the number of each bit, as `BIT_NUMBERS` gives it, which bit that is."""
+    places = np.empty(MOST_LANES, np.int64)
+    for bit in range(MOST_LANES):
+        places[((int(BIT_NUMBERS) << bit) & (2**64 - 1)) >> int(SHIFT)] = bit
+    return places
 
 
 @njit(cache=True)
@@ -30,138 +41,160 @@ def least_of_tiles(keys: Array, edges: Array, least: Array) -> None:
 
 
 @njit(cache=True)
-def nearest_of_classes(
-    keys: Array, least: Array, edges: Array, starts: Array, tiles: Array, values: Array, rows: Array
+def least_of_groups(least: Array, indptr: Array, groups: Array, least_of: Array) -> None:
+    """Fill the least keys of each group; tile i is in ``groups[indptr[i] : indptr[i + 1]]``, one for each label."""
+    least_of[:] = np.inf
+    for i in range(least.shape[0]):
+        low = least[i]
+        for t in range(indptr[i], indptr[i + 1]):
+            here = least_of[groups[t]]
+            for r in range(low.shape[0]):
+                here[r] = low[r] if low[r] < here[r] else here[r]
+
+
+@njit(cache=True)
+def limits_of_classes(least_of: Array, starts: Array, n_kept: int, limits: Array) -> None:
+    """Fill the n_kept-th least of the groups' leasts; class q has groups ``starts[q]`` to before ``starts[q + 1]``."""
+    n_lanes = least_of.shape[1]
+    rising, moving = np.empty((n_kept, n_lanes), least_of.dtype), np.empty(n_lanes, least_of.dtype)
+    for q in range(starts.shape[0] - 1):
+        rising[:] = np.inf
+        for g in range(starts[q], starts[q + 1]):
+            moving[:] = least_of[g]
+            # Sorted insertion without a branch: the lesser of two stays, the greater moves on.
+            for s in range(n_kept):
+                for r in range(n_lanes):
+                    here, there = rising[s, r], moving[r]
+                    rising[s, r] = there if there < here else here
+                    moving[r] = here if there < here else there
+        limits[q] = rising[n_kept - 1]
+
+
+@njit(cache=True)
+def rows_within(
+    keys: Array,
+    least: Array,
+    edges: Array,
+    indptr: Array,
+    classes: Array,
+    limits: Array,
+    places: Array,
+    rows: Array,
+    counts: Array,
 ) -> None:
-    """Fill the least keys of each class and lane and their rows, sorted by both; inf and -1 where there are none.
+    """List the rows of each class and lane with keys up to its limit, as many as there is room for.
 
     Parameters
     ----------
-    keys, least, edges : as for `least_of_tiles`
-    starts, tiles : class q has the tiles ``tiles[starts[q] : starts[q + 1]]``, rising
-    values, rows : (n_classes, n_lanes, n_kept), to be filled
+    keys, least, edges, indptr : as above; at most 64 lanes
+    classes : tile i has the labels ``classes[indptr[i] : indptr[i + 1]]``
+    limits : (n_classes, n_lanes)
+    places : from `bit_places`
+    rows : (n_classes, n_lanes, room), to be filled
+    counts : (n_classes, n_lanes), to be filled with how many there are
     """
-    n_lanes, n_kept = keys.shape[1], values.shape[2]
-    low, bounds = np.empty(n_lanes, keys.dtype), np.empty((n_kept, n_lanes), keys.dtype)
-    place, places = np.empty(n_lanes, np.int32), np.empty((n_kept, n_lanes), np.int32)
-    values[:] = np.inf
-    rows[:] = -1
-    for q in range(starts.shape[0] - 1):
-        begin, end = starts[q], starts[q + 1]
-        width = max(1, int(np.sqrt(TILES_PER_SEARCH * (end - begin))))
-        bounds[:] = np.inf
-        places[:] = -1
-        for first in range(begin, end, width):
-            _least_of_some(least, tiles[first : min(first + width, end)], low)
-            if _any_below(low, bounds[n_kept - 1]):
-                place[:] = first
-                _sort_in(low, place, bounds, places)
-        for r in range(n_lanes):
-            limit = bounds[n_kept - 1, r]
-            n = 0
-            for s in range(n_kept):
-                first = places[s, r]
-                if first < 0:
-                    break
-                for t in range(first, min(first + width, end)):
-                    tile = tiles[t]
-                    if least[tile, r] <= limit:
-                        for j in range(edges[tile], edges[tile + 1]):
-                            key = keys[j, r]
-                            if key <= limit and key < np.inf:
-                                n = _insert(key, j, n, values[q, r], rows[q, r])
+    counts[:] = 0
+    for i in range(least.shape[0]):
+        low = least[i]
+        for t in range(indptr[i], indptr[i + 1]):
+            q = classes[t]
+            limit = limits[q]
+            if _any_within(low, limit):
+                mask = _lanes_within(low, limit)
+                while mask:
+                    bit = mask & (~mask + ONE)
+                    r = places[(bit * BIT_NUMBERS) >> SHIFT]
+                    mask ^= bit
+                    counts[q, r] = _list(keys, edges[i], edges[i + 1], r, limit[r], rows[q, r], counts[q, r])
 
 
 @njit(cache=True)
-def _least_of_some(least: Array, tiles: Array, low: Array) -> None:
+def _any_within(low: Array, limit: Array) -> bool:
+    within = np.int32(0)
     for r in range(low.shape[0]):
-        low[r] = least[tiles[0], r]
-    for t in range(1, tiles.shape[0]):
-        tile = tiles[t]
-        for r in range(low.shape[0]):
-            low[r] = least[tile, r] if least[tile, r] < low[r] else low[r]
+        within |= np.int32(low[r] <= limit[r])
+    return within > 0
 
 
 @njit(cache=True)
-def _any_below(low: Array, limit: Array) -> bool:
-    below = np.int32(0)
+def _lanes_within(low: Array, limit: Array) -> np.uint64:
+    mask = np.uint64(0)
     for r in range(low.shape[0]):
-        below |= np.int32(low[r] < limit[r])
-    return below > 0
+        mask |= np.uint64(low[r] <= limit[r]) << np.uint64(r)
+    return mask
 
 
 @njit(cache=True)
-def _sort_in(low: Array, place: Array, bounds: Array, places: Array) -> None:
-    """Move each lane of `low` with its place into the rising columns of `bounds`; the largest falls out."""
-    for s in range(bounds.shape[0]):
-        for r in range(low.shape[0]):
-            here, there = bounds[s, r], low[r]
-            its_place, other = places[s, r], place[r]
-            swap = there < here
-            bounds[s, r] = there if swap else here
-            low[r] = here if swap else there
-            places[s, r] = other if swap else its_place
-            place[r] = its_place if swap else other
+def _list(keys: Array, begin: int, end: int, lane: int, limit: float, rows: Array, n: int) -> int:
+    """Append the rows from `begin` to before `end` to the `n` that are there; return how many there are then."""
+    for j in range(begin, end):
+        # A row's own key is infinite, and so is the limit where all rows are within.
+        if keys[j, lane] <= limit and keys[j, lane] < np.inf:
+            if n < rows.shape[0]:
+                rows[n] = j
+            n += 1
+    return n
 
 
 @njit(cache=True)
-def _insert(key: float, row: int, n: int, values: Array, rows: Array) -> int:
-    """Insert a row into the first `n` of a list sorted by key and row; return how many there are then."""
-    s = n if n < values.shape[0] else n - 1
-    if s < n and (key > values[s] or (key == values[s] and row > rows[s])):
-        return n
-    while s > 0 and (values[s - 1] > key or (values[s - 1] == key and rows[s - 1] > row)):
-        values[s], rows[s] = values[s - 1], rows[s - 1]
-        s -= 1
-    values[s], rows[s] = key, row
-    return min(n + 1, values.shape[0])
-
-
-@njit(cache=True)
-def within_limits(
+def all_within(
     keys: Array, least: Array, edges: Array, starts: Array, tiles: Array, classes: Array, lanes: Array, limits: Array
 ) -> tuple[Array, Array]:
-    """Return the rows with keys up to the limit of each class and lane listed: where each list starts, and the rows."""
+    """Return all rows with keys up to the limit of each class and lane listed: where each list starts, and the rows.
+
+    Class q has the tiles ``tiles[starts[q] : starts[q + 1]]``.
+    """
     ends = np.zeros(classes.size + 1, np.int64)
     rows = np.empty(0, np.int32)
     for p in range(classes.size):
-        ends[p + 1] = ends[p] + _within(keys, least, edges, starts, tiles, classes[p], lanes[p], limits[p], rows)
+        own = tiles[starts[classes[p]] : starts[classes[p] + 1]]
+        ends[p + 1] = ends[p] + _of_tiles(keys, least, edges, own, lanes[p], limits[p], rows)
     rows = np.empty(ends[-1], np.int32)
     for p in range(classes.size):
-        part = rows[ends[p] : ends[p + 1]]
-        _within(keys, least, edges, starts, tiles, classes[p], lanes[p], limits[p], part)
+        own = tiles[starts[classes[p]] : starts[classes[p] + 1]]
+        _of_tiles(keys, least, edges, own, lanes[p], limits[p], rows[ends[p] : ends[p + 1]])
     return ends, rows
 
 
 @njit(cache=True)
-def _within(
-    keys: Array, least: Array, edges: Array, starts: Array, tiles: Array, q: int, r: int, limit: float, rows: Array
-) -> int:
-    """Write as many of the rows as there is room for; return how many there are."""
+def _of_tiles(keys: Array, least: Array, edges: Array, tiles: Array, lane: int, limit: float, rows: Array) -> int:
     n = 0
-    for t in range(starts[q], starts[q + 1]):
-        tile = tiles[t]
-        if least[tile, r] <= limit:
-            for j in range(edges[tile], edges[tile + 1]):
-                if keys[j, r] <= limit and keys[j, r] < np.inf:
-                    if n < rows.size:
-                        rows[n] = j
-                    n += 1
+    for tile in tiles:
+        if least[tile, lane] <= limit:
+            n = _list(keys, edges[tile], edges[tile + 1], lane, limit, rows, n)
     return n
 
 
+@njit(cache=True)
+def nearest_first(squares: Array, rows: Array, counts: Array, n_first: int) -> None:
+    """Sort the first `n_first` of each list of `counts` squared distances and rows to its front, and empty the rest."""
+    for p in range(squares.shape[0]):
+        distance, row = squares[p], rows[p]
+        for t in range(counts[p]):
+            square, number = distance[t], row[t]
+            s = t if t < n_first else n_first - 1
+            if s < t and (square > distance[s] or (square == distance[s] and number > row[s])):
+                continue
+            while s > 0 and (distance[s - 1] > square or (distance[s - 1] == square and row[s - 1] > number)):
+                distance[s], row[s] = distance[s - 1], row[s - 1]
+                s -= 1
+            distance[s], row[s] = square, number
+        for t in range(counts[p], n_first):
+            distance[t], row[t] = np.inf, -1
+
+
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
-def dense_squares(Z: Array, X: Array, lanes: Array, rows: Array, squares: Array) -> None:
-    """Fill the squared distances of row ``lanes[p]`` of X and rows ``rows[p]`` of Z; inf where the row is -1."""
+def dense_squares(Z: Array, X: Array, lanes: Array, rows: Array, counts: Array, squares: Array) -> None:
+    """Fill the squared distances of row ``lanes[p]`` of X and the first ``counts[p]`` rows ``rows[p]`` of Z."""
     for p in range(squares.shape[0]):
         x = X[lanes[p]]
-        for s in range(squares.shape[1]):
+        for s in range(counts[p]):
             z = Z[rows[p, s]]
             total = 0.0
             for f in range(x.shape[0]):
                 difference = z[f] - x[f]
                 total += difference * difference
-            squares[p, s] = total if rows[p, s] >= 0 else np.inf
+            squares[p, s] = total
 
 
 @njit(cache=True)
@@ -174,14 +207,12 @@ def sparse_squares(
     X_indptr: Array,
     lanes: Array,
     rows: Array,
+    counts: Array,
     squares: Array,
 ) -> None:
     """Do what `dense_squares` does to CSR rows, Z being the first three arrays and X the next."""
     for p in range(squares.shape[0]):
-        for s in range(squares.shape[1]):
-            if rows[p, s] < 0:
-                squares[p, s] = np.inf
-                continue
+        for s in range(counts[p]):
             a, a_end = indptr[rows[p, s]], indptr[rows[p, s] + 1]
             b, b_end = X_indptr[lanes[p]], X_indptr[lanes[p] + 1]
             total = 0.0

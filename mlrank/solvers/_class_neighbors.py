@@ -2,10 +2,10 @@
 
 Of a scored row x and a training row z, both less the mean and scaled, the key |z|^2 / 2 - z'x rises with the distance.
 The keys of a block of scored rows are one matrix product in float32; of each class a few more rows than asked for are
-kept and their distances computed in float64. A bound on the rounding of float32 tells whether any other row could be as
-near; where that cannot be ruled out, distances of all rows whose keys are low enough are computed. So the result is
-that of brute force in float64, where of rows at equal distance those with fewer labels in front come first, then those
-with lower numbers.
+listed and their distances computed in float64. A bound on the rounding of float32 tells whether any other row could be
+as near; where that cannot be ruled out, distances of all rows whose keys are low enough are computed. So the result is
+that of brute force in float64; rows at equal distance come in a fixed order, and if they have the same labels, by
+number.
 """
 
 from collections.abc import Iterator
@@ -17,23 +17,20 @@ from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, as_features, take_rows
 from mlrank.solvers._bknn_kernels import (
+    MOST_LANES,
+    all_within,
     dense_squares,
     least_of_tiles,
-    nearest_of_classes,
+    nearest_first,
     sparse_squares,
-    within_limits,
 )
+from mlrank.solvers._label_tiles import ROOM, SPARE, Search, Tiles
 
 __all__ = ["ClassNeighbors", "Nearest"]
 
-# What a block of scored rows may take: 64 rows at a time, whose keys stay in a cache, fewer where there are many
-# training rows.
+# What a block of scored rows may take; fewer rows at a time than MOST_LANES where there are many training rows.
 BLOCK_BYTES = 96 << 20
-BLOCK_ROWS = 64
-# Rows of each class kept beyond those asked for: the key of the first of them is the border.
-SPARE = 1
-# Most rows of a tile.
-TILE_ROWS = 16
+BLOCK_ROWS = MOST_LANES
 # Beyond this many times the length of training rows float32 is not tried, and float64 tells nothing apart.
 FAR = 1e15
 LARGEST = 1e150
@@ -46,32 +43,13 @@ class Nearest(NamedTuple):
     Parameters
     ----------
     block : which rows were scored
-    squares : (n_classes, n_scored, count) squared distances, in no order; inf where a class has fewer rows
+    squares : (n_classes, n_scored, count) squared distances, rising; inf where a class has fewer rows
     rows : like `squares`, numbers of training rows, -1 where there is none
     """
 
     block: slice
     squares: FloatArray
     rows: IntArray
-
-
-class Tiles(NamedTuple):
-    """Runs of rows with equal labels: rows ``edges[i]`` to before ``edges[i + 1]``; class q has those listed for it."""
-
-    edges: IntArray
-    starts: IntArray
-    of_class: Any
-
-    @classmethod
-    def of(cls, Y: BoolArray) -> "Tiles":
-        new = np.ones(len(Y), dtype=np.bool_)
-        np.any(Y[1:] != Y[:-1], axis=1, out=new[1:])
-        first = np.flatnonzero(new)
-        within = np.arange(len(Y)) - np.repeat(first, np.diff(np.append(first, len(Y))))
-        edges = np.append(np.flatnonzero(within % TILE_ROWS == 0), len(Y))
-        classes, tiles = np.nonzero(Y[edges[:-1]].T)
-        starts = np.searchsorted(classes, np.arange(Y.shape[1] + 1))
-        return cls(edges, starts, tiles.astype(np.int32))
 
 
 class ClassNeighbors:
@@ -92,7 +70,7 @@ class ClassNeighbors:
         labelled: BoolArray = np.asarray(Y.any(axis=1))
         self.order: IntArray = order[labelled[order]]
         self.X = take_rows(X, self.order)
-        self.tiles = Tiles.of(Y[self.order])
+        self.Y = Y[self.order]
         self.sparse = issparse(X)
         self.position = np.full(len(Y), -1)
         self.position[self.order] = np.arange(self.order.size)
@@ -134,53 +112,42 @@ class ClassNeighbors:
         """
         _check_size(X)
         X = as_features(csr_array(X)) if self.sparse and not issparse(X) else X
-        size = min(self._block_rows(count + SPARE), max(X.shape[0], 1))
+        size = min(self._block_rows(count), max(X.shape[0], 1))
+        search = Search.of(Tiles.of(self.Y, count + SPARE), count)
         room = np.empty((2, self.order.size * size), dtype=np.float32)
         for begin in range(0, X.shape[0], size):
             block = slice(begin, min(begin + size, X.shape[0]))
             part = X[block] if self.sparse else as_dense(X[block])
             places = None if own is None else self.position[own[block]]
-            squares, rows = self._nearest(part, count, places, room)
+            squares, rows = self._nearest(part, search, places, room)
             rows = np.where(rows < 0, -1, self.order[rows]) if self.order.size else rows
             yield Nearest(block, squares, rows)
 
-    def _block_rows(self, kept: int) -> int:
+    def _block_rows(self, count: int) -> int:
         """Return how many scored rows at a time take BLOCK_BYTES."""
-        n_classes = self.tiles.starts.size - 1
-        each = 8 * self.order.size + 40 * n_classes * kept + (12 * self.X.shape[1] if self.sparse else 0)
+        each = (
+            12 * self.order.size + 40 * self.Y.shape[1] * (count + ROOM) + (12 * self.X.shape[1] if self.sparse else 0)
+        )
         return int(min(max(BLOCK_BYTES // each, 1), BLOCK_ROWS))
 
-    def _nearest(self, X: Features, count: int, own: IntArray | None, room: Any) -> tuple[FloatArray, Any]:
+    def _nearest(self, X: Features, search: Search, own: IntArray | None, room: Any) -> tuple[FloatArray, Any]:
         shape = (self.order.size, X.shape[0])
         keys = self._keys(X, room[0, : shape[0] * shape[1]].reshape(shape))
         if own is not None:
             lanes = np.flatnonzero(own >= 0)
             keys[own[lanes], lanes] = np.inf
-        least = self._least_of_tiles(keys, room[1])
-        edges, starts, of_class = self.tiles
-        listed = (starts.size - 1, keys.shape[1], count + SPARE)
-        values, rows = np.empty(listed, dtype=np.float32), np.empty(listed, dtype=np.int32)
-        nearest_of_classes(keys, least, edges, starts, of_class, values, rows)
-        chosen = np.ascontiguousarray(rows[:, :, :count])
-        lanes = np.tile(np.arange(listed[1]), listed[0])
-        squares = self._squares(X, lanes, chosen.reshape(-1, count)).reshape(chosen.shape)
-        limits = self._limits(X, lanes, squares.max(axis=2))
-        # Rows that are not among the chosen have this key or more; infinite, there are none.
-        border = values[:, :, count]
-        unsure = np.argwhere((border <= limits) & np.isfinite(border))
+        least = _least_of_tiles(keys, search.tiles.edges, room[1])
+        borders, rows, found = search.listed(keys, least)
+        listed, count = np.minimum(found, rows.shape[2]), search.n_nearest
+        squares, rows = self._sorted(X, np.arange(rows[:, :, 0].size) % shape[1], rows, listed, count)
+        limits = self._limits(X, squares[:, :, -1])
+        # Rows that are not listed have keys above the border; if it is infinite all are listed.
+        unsure = np.argwhere((np.isfinite(borders) & (borders < limits)) | (found > listed))
         if len(unsure):
             classes, lanes = unsure.T
-            found = within_limits(keys, least, *self.tiles, classes, lanes, limits[classes, lanes])
-            squares[classes, lanes], chosen[classes, lanes] = self._first(X, lanes, *found, count)
-        return squares, chosen
-
-    def _least_of_tiles(self, keys: Any, room: Any) -> Any:
-        shape = (self.tiles.edges.size - 1, keys.shape[1])
-        if shape == keys.shape:
-            return keys  # each tile is a row
-        least = room[: shape[0] * shape[1]].reshape(shape)
-        least_of_tiles(keys, self.tiles.edges, least)
-        return least
+            again = all_within(keys, least, *search.tiles[:3], classes, lanes, limits[classes, lanes])
+            squares[classes, lanes], rows[classes, lanes] = self._first(X, lanes, *again, count)
+        return squares, rows
 
     def _keys(self, X: Features, keys: Any) -> Any:
         # Rows that are far away are cut off rather than infinite.
@@ -191,7 +158,7 @@ class ClassNeighbors:
         columns = np.vstack([np.clip((X - self.mean) / self.scale, -FAR, FAR).T, np.ones(len(X))])
         return np.matmul(self.factor, columns.astype(np.float32), out=keys)
 
-    def _limits(self, X: Features, lanes: IntArray, squares: FloatArray) -> FloatArray:
+    def _limits(self, X: Features, squares: FloatArray) -> FloatArray:
         """Return the key above which a row is farther than `squares` say, whatever float32 has rounded.
 
         The key of a row is wrong by the rounding of a product of d + 1 terms in any order, its factors rounded, at
@@ -207,27 +174,47 @@ class ClassNeighbors:
         limits: FloatArray = (distance**2 - length**2) / 2 + terms * rounding + 4 * shift * (length + reach + shift)
         return limits
 
+    def _sorted(
+        self, X: Features, lanes: IntArray, rows: Any, counts: IntArray, n_first: int
+    ) -> tuple[FloatArray, Any]:
+        """Return the `n_first` least squared distances of each list of `rows`, rising, and the rows they are of."""
+        shape, flat = rows.shape, rows.reshape(-1, rows.shape[-1])
+        squares = np.empty(flat.shape)
+        self._squares(X, lanes, flat, counts.ravel(), squares)
+        nearest_first(squares, flat, counts.ravel(), n_first)
+        first = (*shape[:-1], n_first)
+        return squares[:, :n_first].reshape(first), flat[:, :n_first].reshape(first)
+
     def _first(self, X: Features, lanes: IntArray, starts: IntArray, rows: Any, count: int) -> tuple[FloatArray, Any]:
         """Return of each of the lists of `rows` that `starts` tell the first `count` by distance, then by number."""
         sizes = np.diff(starts)
         lists = np.repeat(np.arange(sizes.size), sizes)
-        squares = self._squares(X, lanes[lists], rows[:, None])[:, 0]
-        order = np.lexsort((rows, squares, lists))
+        squares = np.empty((rows.size, 1))
+        self._squares(X, lanes[lists], rows[:, None], np.ones(rows.size, dtype=np.int64), squares)
+        order = np.lexsort((rows, squares[:, 0], lists))
         place = np.arange(rows.size) - np.repeat(starts[:-1], sizes)
         taken = place < count
         found, chosen = np.full((sizes.size, count), np.inf), np.full((sizes.size, count), -1, dtype=np.int32)
-        found[lists[taken], place[taken]] = squares[order][taken]
+        found[lists[taken], place[taken]] = squares[order, 0][taken]
         chosen[lists[taken], place[taken]] = rows[order][taken]
         return found, chosen
 
-    def _squares(self, X: Features, lanes: IntArray, rows: Any) -> FloatArray:
-        squares = np.empty(rows.shape)
+    def _squares(self, X: Features, lanes: IntArray, rows: Any, counts: IntArray, squares: FloatArray) -> None:
         if self.sparse:
             Z = self.X
-            sparse_squares(Z.data, Z.indices, Z.indptr, X.data, X.indices, X.indptr, lanes, rows, squares)
+            parts = (Z.data, Z.indices, Z.indptr, X.data, X.indices, X.indptr)
+            sparse_squares(*parts, lanes, rows, counts, squares)
         else:
-            dense_squares(self.X, X, lanes, rows, squares)
-        return squares
+            dense_squares(self.X, X, lanes, rows, counts, squares)
+
+
+def _least_of_tiles(keys: Any, edges: IntArray, room: Any) -> Any:
+    shape = (edges.size - 1, keys.shape[1])
+    if shape == keys.shape:
+        return keys  # each tile is a row
+    least = room[: shape[0] * shape[1]].reshape(shape)
+    least_of_tiles(keys, edges, least)
+    return least
 
 
 def _lengths(X: Features) -> FloatArray:

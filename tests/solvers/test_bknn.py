@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from mlrank.solvers import SOLVERS, TrainingSet, _class_neighbors
+from mlrank.solvers import SOLVERS, TrainingSet, _class_neighbors, _label_tiles
 from mlrank.solvers._class_neighbors import ClassNeighbors
 from mlrank.solvers.bknn import BalancedKNN
 from mlrank.solvers.blda import BLDA
@@ -154,7 +154,8 @@ def test_small_blocks_and_tiles_change_nothing(monkeypatch):
     Z, Y = rng.standard_normal((90, 3)), rng.random((90, 2)) < 0.6
     whole = fit(Z, Y).training_scores()
     monkeypatch.setattr(_class_neighbors, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(_class_neighbors, "TILE_ROWS", 2)
+    monkeypatch.setattr(_label_tiles, "TILE_ROWS", 2)
+    monkeypatch.setattr(_label_tiles, "ROOM", 0)
     assert_nearest(Z, Y, Z, 3, np.arange(90))
     np.testing.assert_allclose(fit(Z, Y).training_scores(), whole, atol=1e-12)
 
@@ -306,6 +307,14 @@ def test_plain_neighbours_are_those_of_brute_force_with_ties_by_number(sparse, c
     model = KNN(n_neighbors=7).fit(TrainingSet(convert(Z), Y))
     np.testing.assert_allclose(model.decision_function(convert(X)), brute_knn(Z, Y, X, 7), atol=1e-15)
     np.testing.assert_allclose(model.training_scores(), brute_knn(Z, Y, Z, 7, np.arange(70)), atol=1e-15)
+
+
+def test_of_two_equal_rows_the_one_with_the_lower_number_is_nearer():
+    rng = np.random.default_rng(7)
+    Z, Y = np.repeat(rng.standard_normal((200, 3)), 2, axis=0), rng.random((400, 3)) < 0.5
+    X = rng.standard_normal((50, 3))
+    scores = KNN(n_neighbors=3).fit(TrainingSet(Z, Y)).decision_function(X)
+    np.testing.assert_allclose(scores, brute_knn(Z, Y, X, 3), atol=1e-15)
 
 
 def test_plain_neighbours_of_fewer_rows_than_asked_for():

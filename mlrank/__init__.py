@@ -2,15 +2,33 @@
 
 from typing import Any
 
-__all__ = ["SOLVERS", "Dataset", "TrainingSet", "__version__", "load_dataset"]
+__all__ = [
+    "METRICS",
+    "SOLVERS",
+    "THRESHOLDS",
+    "Dataset",
+    "Results",
+    "TrainingSet",
+    "__version__",
+    "evaluate",
+    "load_dataset",
+    "load_model",
+    "run",
+]
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "Dataset": "mlrank.datasets",
+    "METRICS": "mlrank.metrics",
+    "Results": "mlrank.notebook",
     "SOLVERS": "mlrank.solvers",
+    "THRESHOLDS": "mlrank.thresholds",
     "TrainingSet": "mlrank.solvers",
+    "evaluate": "mlrank.notebook",
     "load_dataset": "mlrank.datasets",
+    "load_model": "mlrank.models",
+    "run": "mlrank.notebook",
 }
 
 
@@ -21,3 +39,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -22,6 +22,7 @@ ROWS = (
     ("report",),
     ("reproduce",),
     ("experiment", "prediction", "sklearn"),
+    ("notebook",),
     ("cli",),
     ("__main__",),
 )

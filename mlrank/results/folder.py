@@ -216,6 +216,10 @@ class RunFolder:
             message = "damaged arrays of a run; delete the run's .json and .npz to have it done again"
             raise UserError(message, path) from error
 
+    def model_path(self, dataset: str, split: str, method: str) -> Path:
+        """Return where the model of a run is, if it could be stored."""
+        return self._run_path(dataset, split, method).with_suffix(".model")
+
     def _run_path(self, dataset: str, split: str, method: str) -> Path:
         return self.path / "runs" / safe_name(dataset) / safe_name(split) / f"{safe_name(method)}.json"
 

@@ -1,0 +1,163 @@
+"""What a notebook or script needs of an experiment: run it, look at its tables, take its models."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from mlrank.arrays import BoolArray, FloatArray
+from mlrank.config import ExperimentConfig, load_config, parse_config
+from mlrank.errors import UserError, unknown_name
+from mlrank.experiment import run as run_experiment
+from mlrank.metrics import MetricValue
+from mlrank.metrics import evaluate as compute
+from mlrank.models import StoredModel, load_model
+from mlrank.results import RunFolder
+from mlrank.tables import Table, build_tables, environments_of, grid_to_html, render
+from mlrank.tables.arrange import to_grid
+from mlrank.tables.markup import html, html_table
+from mlrank.yamlfile import dump_yaml
+
+__all__ = ["Metrics", "Results", "evaluate", "run"]
+
+
+class Metrics(dict[str, MetricValue]):
+    """Values by metric name; a notebook shows a table."""
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name} = {_shown(found.value)} ({_over(found)})" for name, found in self.items())
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [(html(name), None), (_shown(found.value), _number(found.value)), (html(_over(found)), None)]
+            for name, found in self.items()
+        ]
+        return html_table("", ["metric", "value", "over"], rows, "lrl", [])
+
+
+def _shown(value: float) -> str:
+    return "-" if value != value else f"{value:.4f}"
+
+
+def _number(value: float) -> float | None:
+    return None if value != value else value
+
+
+def _over(found: MetricValue) -> str:
+    return "all cells" if found.unit == "all" else f"over {found.n_defined} of {found.n_total} {found.unit}"
+
+
+def evaluate(Y: BoolArray, scores: FloatArray, Y_pred: BoolArray, known: BoolArray | None = None) -> Metrics:
+    """Compute every metric of scores and label sets.
+
+    Parameters
+    ----------
+    Y : (n_samples, n_labels) true labels
+    scores : (n_samples, n_labels), larger = more relevant
+    Y_pred : (n_samples, n_labels) predicted label sets
+    known : (n_samples, n_labels), False where an entry of `Y` is missing
+    """
+    return Metrics(compute(Y, scores, Y_pred, known))
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of an experiment; a notebook shows its tables.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    metrics : tuple of str, those that tables show
+    """
+
+    folder: RunFolder
+    metrics: tuple[str, ...]
+
+    @classmethod
+    def open(cls, path: str | PathLike[str]) -> "Results":
+        """Take the results folder of an experiment that was run before.
+
+        Raises
+        ------
+        UserError
+            If there is none.
+        """
+        folder = RunFolder.open(Path(path))
+        return cls(folder, tuple(folder.read_config()["metrics"]))
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """The records of all runs: metrics, settings, certificates."""
+        return self.folder.runs()
+
+    def tables(self, *metrics: str) -> list[Table]:
+        """Return a table for each data set, with the metrics named or those of the configuration."""
+        records = self.records
+        return build_tables(records, metrics or self.metrics, environments_of(self.folder, records))
+
+    def model(self, method: str, dataset: str | None = None, split: str | None = None) -> StoredModel:
+        """Open the model of a run; data set and split may be left out where there is one.
+
+        Raises
+        ------
+        UserError
+            If there is no such run, or more than one, or its model could not be stored.
+        """
+        asked = {"method": method, "dataset": dataset, "split": split}
+        records = [{**record, "dataset": record["dataset"]["name"]} for record in self.records]
+        for what, name in asked.items():
+            known = dict.fromkeys(record[what] for record in records)
+            if name is None and len(known) > 1:
+                raise UserError(f"say of which {what}: {', '.join(known)}", self.folder.path)
+            if name is not None and name not in known:
+                raise UserError(unknown_name(what, name, known), self.folder.path)
+            records = [record for record in records if name in (None, record[what])]
+        (record,) = records
+        if record["status"] == "failed":
+            raise UserError(f"the run of '{method}' failed, so it has no model", self.folder.path)
+        why = (record.get("model") or {}).get("not_stored")
+        if why:
+            raise UserError(f"the model of '{method}' could not be stored: {why}", self.folder.path)
+        return load_model(self.folder.model_path(record["dataset"], record["split"], method))
+
+    def __repr__(self) -> str:
+        return render(self.tables(), "md") if self.records else f"no run is finished in {self.folder.path}"
+
+    def _repr_html_(self) -> str:
+        if not self.records:
+            return f"<p>{html(repr(self))}</p>"
+        return "".join(grid_to_html(to_grid(table)) for table in self.tables())
+
+
+def run(
+    experiment: str | PathLike[str] | Mapping[str, Any] | ExperimentConfig,
+    results_dir: str | PathLike[str] = "results",
+    *,
+    jobs: int = 1,
+    retry_failed: bool = False,
+) -> Results:
+    """Run what of an experiment is not done yet; a failed fit is a failed run in the results, the others go on.
+
+    Parameters
+    ----------
+    experiment : path of a YAML file, or what such a file holds as a mapping, or a configuration that was loaded
+    results_dir : folder that holds the results folders
+    jobs : worker processes; results do not depend on it
+    retry_failed : whether failed fits are made again
+
+    Raises
+    ------
+    UserError
+        If the configuration is wrong or does not fit the data.
+    """
+    config = _config(experiment)
+    return Results(run_experiment(config, Path(results_dir), jobs, retry_failed=retry_failed), config.metrics)
+
+
+def _config(experiment: str | PathLike[str] | Mapping[str, Any] | ExperimentConfig) -> ExperimentConfig:
+    if isinstance(experiment, ExperimentConfig):
+        return experiment
+    if isinstance(experiment, Mapping):
+        return parse_config(dump_yaml(dict(experiment)), "experiment")
+    return load_config(Path(experiment))

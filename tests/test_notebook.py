@@ -1,0 +1,136 @@
+"""The Python interface: README's lines as a doctest, results shown in notebooks with every name escaped."""
+
+import doctest
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mlrank
+from mlrank.config import parse_config
+from mlrank.errors import UserError
+from mlrank.metrics import METRICS
+from mlrank.notebook import Metrics, Results, evaluate, run
+from tests.experiment.small import CONFIG, small_config, small_data, write_libsvm
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_the_lines_of_the_readme_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLRANK_DATA", raising=False)
+    blocks = re.findall(r"```python\n(>>>.*?)```", README.read_text("utf-8"), re.DOTALL)
+    assert len(blocks) == 2
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "README", str(README), 0)
+    runner, output = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE), []
+    runner.run(test, out=output.append)
+    assert runner.summarize(verbose=False).failed == 0, "".join(output)
+
+
+def test_names_of_the_package_are_found_on_first_use():
+    assert set(mlrank.__all__) <= set(dir(mlrank))
+    for name in mlrank.__all__:
+        assert getattr(mlrank, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'novelty'"):
+        _ = mlrank.novelty
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("notebook")
+    config = small_config(folder, split="{kind: kfold, folds: 2}")
+    return run(config, folder / "r")
+
+
+def test_the_three_ways_to_give_an_experiment_are_one(tmp_path):
+    X, Y = small_data()
+    write_libsvm(tmp_path / "a.svm", X[:60], Y[:60])
+    write_libsvm(tmp_path / "b.svm", X[60:], Y[60:])
+    text = CONFIG.format(train=tmp_path / "a.svm", test=tmp_path / "b.svm", split="{kind: official}", scale="none")
+    (tmp_path / "c.yaml").write_text(text)
+    config = parse_config(text, "c.yaml")
+    found = [
+        run(given, tmp_path / str(place))
+        for place, given in enumerate((config, config.resolved(), tmp_path / "c.yaml"))
+    ]
+    values = [[record["metrics"]["f1_micro"]["value"] for record in results.records] for results in found]
+    assert values[0] == values[1] == values[2]
+    assert found[0].metrics == config.metrics
+    with pytest.raises(UserError, match=r"experiment:\d+:\d+: unknown key 'methds'"):
+        run({**config.resolved(), "methds": {}}, tmp_path)
+
+
+def test_a_model_is_asked_for_by_what_there_is_more_than_one_of(results):
+    again = Results.open(results.folder.path)
+    assert again == results
+    X, _ = small_data()
+    model = results.model("Rank-HLapSVM", split="r0f1")
+    assert model.header.split == "r0f1"
+    assert model.decision_function(X).shape == (90, 4)
+    for asked, message in (
+        (("Rank-HLapSVM",), "say of which split: r0f0, r0f1"),
+        (("Rank-SVM", None, "r0f0"), "unknown method 'Rank-SVM'. Did you mean"),
+        (("Binary-SVM", None, "r9"), "unknown split 'r9'"),
+        (("Binary-SVM", "yeast", "r0f0"), "unknown dataset 'yeast'"),
+    ):
+        with pytest.raises(UserError, match=re.escape(message)):
+            results.model(*asked)
+
+
+def test_tables_are_shown_as_html(results):
+    page = results._repr_html_()
+    assert page.count("<table>") == 1
+    for word in ("Binary-SVM", "Rank-HLapSVM", "f1_macro", "<caption>small: part-train"):
+        assert word in page
+    assert repr(results).startswith("**small: part-train")
+    assert [table.metrics for table in results.tables("lrap")] == [("lrap",)]
+
+
+def test_every_name_is_escaped_in_html(tmp_path):
+    X, Y = small_data()
+    evil = tmp_path / "a<img src=x onerror=alert(1)>&.svm"
+    write_libsvm(evil, X[:60], Y[:60])
+    config = small_config(tmp_path).resolved()
+    config["datasets"] = [str(evil)]
+    config["split"] = {"kind": "kfold", "folds": 2}
+    page = run(config, tmp_path / "r")._repr_html_()
+    assert "<img" not in page
+    assert "a&lt;img src=x onerror=alert(1)&gt;&amp;" in page
+    tags = set(re.findall(r"<(/?\w+)", page))
+    assert tags <= {f"{end}{tag}" for end in ("", "/") for tag in TAGS}
+
+
+TAGS = ("table", "caption", "thead", "tbody", "tr", "th", "td", "ul", "li", "strong", "u", "p")
+
+
+def test_metrics_are_shown_with_what_they_were_averaged_over():
+    rng = np.random.default_rng(0)
+    Y, scores = rng.random((20, 3)) < 0.5, rng.standard_normal((20, 3))
+    Y[:, 2] = False
+    found = evaluate(Y, scores, scores > 0)
+    assert list(found) == list(METRICS)
+    assert "auc_macro = " in repr(found)
+    assert "(over 2 of 3 labels)" in repr(found)
+    page = found._repr_html_()
+    assert page.count("<tr>") == len(METRICS) + 1
+    assert f"{found['auc_macro'].value:.4f}" in page
+    none = evaluate(np.zeros((2, 3), bool), scores[:2], scores[:2] > 0)
+    assert np.isnan(none["auc_macro"].value)
+    assert "auc_macro = - (over 0 of 3 labels)" in repr(none)
+
+
+def test_a_name_in_metrics_is_escaped():
+    found = evaluate(np.eye(2, dtype=bool), np.eye(2), np.eye(2, dtype=bool))["lrap"]
+    assert "<b>" not in Metrics({"<b>": found})._repr_html_()
+
+
+def test_failed_and_unfinished_runs_have_no_model(tmp_path):
+    config = small_config(tmp_path).resolved()
+    config["methods"] = {"Means": {"solver": "tests.experiment.small:Means", "shift": 2}}
+    results = run(config, tmp_path / "r")
+    with pytest.raises(UserError, match="the run of 'Means' failed"):
+        results.model("Means")
+    assert "failed" in results._repr_html_()
+    empty = Results(results.folder.create(tmp_path / "r", "none"), ("f1_micro",))
+    assert "no run is finished" in empty._repr_html_()

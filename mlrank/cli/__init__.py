@@ -6,6 +6,7 @@ import typer
 from typer.exceptions import TyperException
 
 from mlrank import __version__
+from mlrank.cli.compare import compare
 from mlrank.cli.datasets import app as datasets
 from mlrank.cli.evaluate import evaluate
 from mlrank.cli.predict import predict
@@ -55,6 +56,7 @@ app.command("evaluate")(evaluate)
 app.command("predict")(predict)
 app.command("reproduce")(reproduce)
 app.command("table")(table)
+app.command("compare")(compare)
 app.command("status")(status)
 app.command("why")(why)
 app.add_typer(datasets, name="datasets")

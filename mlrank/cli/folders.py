@@ -1,7 +1,7 @@
 """The results folders named on a command line, read together."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,10 @@ class Stored:
     folders: dict[str, "RunFolder"]
     metrics: list[str]
     environments: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def arrays(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arrays of a run: scores, Y_pred, Y_true, rows, and known where some labels are not."""
+        return self.folders[record["experiment"]].run_arrays(record)
 
 
 def read_folders(paths: Sequence[Path]) -> Stored:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mlrank.cli.grids import print_grids
+
 if TYPE_CHECKING:
     from mlrank.cli.folders import Stored
     from mlrank.tables import Layout
@@ -87,13 +89,6 @@ _COSTS = ("fit_seconds", "predict_seconds", "peak_memory")
 
 
 def _print(stored: "Stored", columns: Sequence[str], layout: "Layout", format: TableFormat, decimals: int) -> None:
-    from rich.console import Console
+    from mlrank.tables import arrange
 
-    from mlrank.tables import arrange, render_grids, to_rich
-
-    grids = arrange(stored.records, columns, layout, stored.environments, decimals)
-    if format != TableFormat.rich:
-        typer.echo(render_grids(grids, format.value), nl=False)
-        return
-    for place, grid in enumerate(grids):
-        Console().print(*([""] if place else []), to_rich(grid), sep="\n")
+    print_grids(arrange(stored.records, columns, layout, stored.environments, decimals), format.value)

@@ -3,6 +3,7 @@
 from mlrank.tables.arrange import Grid, Layout, arrange
 from mlrank.tables.build import build_tables
 from mlrank.tables.columns import RUNTIMES
+from mlrank.tables.compared import grid_of_datasets, grid_of_labels, grid_of_splits
 from mlrank.tables.files import environments_of, write_tables
 from mlrank.tables.parts import Cell, Row, Table
 from mlrank.tables.render import FORMATS, PRINTED, grid_to_html, render, render_grids, to_rich
@@ -19,6 +20,9 @@ __all__ = [
     "arrange",
     "build_tables",
     "environments_of",
+    "grid_of_datasets",
+    "grid_of_labels",
+    "grid_of_splits",
     "grid_to_html",
     "render",
     "render_grids",

@@ -68,8 +68,14 @@ def to_rich(table: Table | Grid, decimals: int = 4) -> "Group":
 
     grid = table if isinstance(table, Grid) else to_grid(table, decimals)
     shown = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
-    # A spread that holds together is folded whole below its mean.
-    body = [[cell._replace(text=cell.text.replace("± ", "±")) for cell in row] for row in grid.rows]
+    # A spread or an interval that holds together is folded whole below its mean.
+    body = [
+        [
+            cell._replace(text=cell.text.replace("± ", "±").replace(", ", ",")) if side == "r" else cell
+            for cell, side in parts
+        ]
+        for parts in (list(zip(row, grid.sides, strict=True)) for row in grid.rows)
+    ]
     for place, (name, side) in enumerate(zip(grid.header, grid.sides, strict=True)):
         # Folded, never cut, and numbers never inside: on a narrow terminal every digit stays readable.
         header, justify = Text(name.replace("_", "_\n", 1).replace("certif", "certi-\nf")), _JUSTIFY[side]

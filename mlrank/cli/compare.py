@@ -1,0 +1,152 @@
+"""``mlrank compare``: whether methods differ, with tests, effect sizes and sentences."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mlrank.cli.grids import print_grids
+from mlrank.cli.options import Json
+
+if TYPE_CHECKING:
+    from mlrank.cli.folders import Stored
+    from mlrank.stats import LabelTests, OverDatasets, OverSplits
+    from mlrank.tables import Grid
+
+__all__ = ["CompareFormat", "compare"]
+
+
+class CompareFormat(StrEnum):
+    """How comparisons are printed."""
+
+    rich = "rich"
+    md = "md"
+    latex = "latex"
+    html = "html"
+
+
+def compare(
+    results: Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="Results folders of experiments.")],
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", "-m", help="May be repeated. Default: those of the config.")
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option("--method", help="Compare these methods alone; may be repeated.")
+    ] = None,
+    control: Annotated[
+        str | None, typer.Option("--control", help="The method to set others against. Default: the best.")
+    ] = None,
+    alpha: Annotated[float, typer.Option("--alpha", min=0.0001, max=0.5, help="Level of the tests.")] = 0.05,
+    rope: Annotated[
+        float, typer.Option("--rope", min=0.0, help="Differences up to this one are practically none.")
+    ] = 0.01,
+    labels: Annotated[bool, typer.Option("--labels", help="Every label with its test too.")] = False,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", metavar="FILE", help="Draw the critical differences: .svg, .pdf, .png.")
+    ] = None,
+    format: Annotated[CompareFormat, typer.Option("--format", "-f", help="How to print.")] = CompareFormat.rich,
+    as_json: Json = False,
+) -> None:
+    """Test whether methods differ: over data sets, over the splits of each data set, and label by label.
+
+    Over two data sets and more: Friedman's test, critical differences (Nemenyi), a control against the others (Holm),
+    Wilcoxon's signed-rank test and its Bayesian version for each pair. Over the splits of one data set: the t-test
+    corrected for overlapping training rows (Nadeau & Bengio), Wilcoxon, a Bayesian t-test. Label by label: the same
+    t-test, or McNemar's on a single split, with Holm. What cannot be tested, and what is left out, is said.
+
+    Examples:
+
+    * `mlrank compare results/repeated-folds`
+    * `mlrank compare results/yeast results/scene results/emotions --metric f1_macro --control Rank-SVM`
+    * `mlrank compare results/repeated-folds --metric ranking_loss --rope 0.005 --labels`
+    * `mlrank compare results/a results/b results/c --metric f1_micro --figure ranks.pdf`
+    * `mlrank compare results/repeated-folds --format latex > compared.tex`
+    """
+    from mlrank.cli.folders import read_folders
+    from mlrank.results import dump_json
+
+    stored = read_folders(results)
+    metrics = metric or stored.metrics
+    found = [_compared(stored, name, method, control, alpha, rope) for name in metrics]
+    if figure is not None:
+        _draw(found, figure)
+    if as_json:
+        typer.echo(dump_json([_plain(part) for part in found]), nl=False)
+        return
+    print_grids([grid for part in found for grid in _grids(part, alpha, labels)], format.value)
+
+
+class _Compared:
+    """One metric: what was left out, and the comparisons over data sets (if there are several), splits and labels."""
+
+    def __init__(self, metric: str, left_out: list[str]) -> None:
+        self.metric, self.left_out = metric, left_out
+        self.datasets: OverDatasets | None = None
+        self.splits: list[OverSplits] = []
+        self.labels: list[list[LabelTests]] = []
+
+
+def _compared(
+    stored: "Stored", metric: str, methods: Sequence[str] | None, control: str | None, alpha: float, rope: float
+) -> _Compared:
+    from mlrank.stats import compare_datasets, compare_labels, compare_splits, gather
+
+    repeats, left_out = gather(stored.records, metric, methods)
+    found = _Compared(metric, left_out)
+    if len(repeats) > 1:
+        found.datasets = compare_datasets(repeats, control=control, alpha=alpha, rope=rope)
+    for part in repeats:
+        over = compare_splits(part, control=control, alpha=alpha, rope=rope)
+        found.splits.append(over)
+        found.labels.append(compare_labels(part, stored.arrays, over.control, alpha))
+    return found
+
+
+def _grids(found: _Compared, alpha: float, labels: bool) -> list["Grid"]:
+    from dataclasses import replace
+
+    from mlrank.stats import say_labels
+    from mlrank.tables import grid_of_datasets, grid_of_labels, grid_of_splits
+
+    grids = [grid_of_datasets(found.datasets)] if found.datasets else []
+    for over, tests in zip(found.splits, found.labels, strict=True):
+        grid = grid_of_splits(over)
+        said = () if labels else tuple(line for test in tests for line in say_labels(test, alpha))
+        grids.append(replace(grid, notes=(*grid.notes, *said)))
+        grids += [grid_of_labels(test, None, alpha) for test in tests] if labels else []
+    first = grids[0]
+    return [replace(first, notes=(*first.notes, *found.left_out)), *grids[1:]]
+
+
+def _plain(found: _Compared) -> dict[str, Any]:
+    """Return a comparison as JSON values, with its sentences."""
+    from mlrank.stats import cautions_of_datasets, cautions_of_splits, say_datasets, say_labels, say_splits
+
+    over = found.datasets
+    datasets = over and {**asdict(over), "sentences": [*say_datasets(over)], "cautions": [*cautions_of_datasets(over)]}
+    splits = []
+    for part, tests in zip(found.splits, found.labels, strict=True):
+        said = {"sentences": [*say_splits(part)], "cautions": [*cautions_of_splits(part)]}
+        labels = [{**asdict(test), "sentences": [*say_labels(test, part.alpha)]} for test in tests]
+        splits.append({**asdict(part), **said, "labels": labels})
+    return {"metric": found.metric, "left_out": found.left_out, "over_datasets": datasets, "over_splits": splits}
+
+
+def _draw(found: Sequence[_Compared], path: Path) -> None:
+    from mlrank.errors import UserError, unknown_name
+    from mlrank.plots import FORMATS, critical_figure, render
+    from mlrank.results.files import write_atomic
+
+    fmt = path.suffix.lstrip(".").lower()
+    if fmt not in FORMATS:
+        raise UserError(unknown_name("format of a figure", fmt, FORMATS), path)
+    over = [part.datasets for part in found if part.datasets]
+    if len(found) != 1:
+        raise UserError(f"--figure draws one metric: name it with --metric, found {len(found)}")
+    if not over:
+        raise UserError("critical differences are over two data sets and more, found one")
+    write_atomic(path, render(critical_figure(over[0]), fmt))
+    typer.echo(f"written to {path}", err=True)

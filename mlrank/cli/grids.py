@@ -1,0 +1,42 @@
+"""Printing grids of numbers."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from mlrank.tables import Grid
+
+__all__ = ["print_grids"]
+
+
+def print_grids(grids: Sequence["Grid"], format: str) -> None:
+    """Print grids in a format of `mlrank.tables.render_grids`, or as "rich" tables with a blank line between them."""
+    from rich.console import Console
+
+    from mlrank.tables import render_grids, to_rich
+
+    if format != "rich":
+        typer.echo(render_grids(grids, format), nl=False)
+        return
+    for place, grid in enumerate(grids):
+        shown = to_rich(grid)
+        Console(width=_width_for(shown)).print(*([""] if place else []), shown, sep="\n")
+
+
+def _width_for(shown: "Group") -> int:
+    """Return the width of the terminal, or of the table if it needs more: rich would cut its columns off."""
+    from rich.console import Console
+    from rich.segment import Segment
+
+    console = Console()
+    width = console.width
+    while True:
+        lines = Segment.split_lines(console.render(shown, console.options.update(width=width)))
+        needed = max(map(Segment.get_line_length, lines), default=0)
+        if needed <= width:
+            return width
+        width += 1

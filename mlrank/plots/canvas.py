@@ -1,0 +1,70 @@
+"""What all figures share: colours and lines that are told apart in print and without colour vision, and their files."""
+
+import io
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from mlrank.errors import unknown_name
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["COLORS", "DASHES", "FORMATS", "MARKERS", "frame", "notes_inches", "plain", "saved"]
+
+FORMATS = ("svg", "pdf", "png")
+# Distinct in colour, marker and dash, so that curves can be told apart in print and without colour vision.
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+DASHES = ("-", "--", "-.", ":", "-", "--")
+_SETTINGS: Any = {"svg.hashsalt": "mlrank", "svg.fonttype": "none", "pdf.fonttype": 42, "font.size": 9}
+# No date and no random identifiers, so that the same figure is the same file.
+_METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+# Of notes, in 7 points.
+_LINE_INCHES, _CHARACTERS_PER_INCH = 0.15, 21
+
+
+@contextmanager
+def saved(size: tuple[float, float], fmt: str) -> Iterator[tuple["Figure", io.BytesIO]]:
+    """Give an empty figure to draw on, of so many inches, and where its file's content will be.
+
+    Raises
+    ------
+    ValueError
+        If `fmt` is not one of FORMATS.
+    """
+    if fmt not in FORMATS:
+        raise ValueError(unknown_name("format of a figure", fmt, FORMATS))
+    import matplotlib
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context(_SETTINGS):
+        drawn, buffer = Figure(figsize=size, layout="constrained"), io.BytesIO()
+        FigureCanvasAgg(drawn)
+        yield drawn, buffer
+        drawn.savefig(buffer, format=fmt, dpi=150, metadata=_METADATA[fmt])
+
+
+def frame(drawn: "Figure", title: str, notes: Sequence[str]) -> None:
+    """Write the title above everything, and the notes below in lines that fit the width."""
+    drawn.suptitle(plain(title), fontsize=10)
+    if notes:
+        lines = _wrapped(notes, drawn.get_figwidth())
+        drawn.supxlabel(plain("\n".join(lines)), fontsize=7, x=0.02, ha="left")
+
+
+def notes_inches(notes: Sequence[str], width: float) -> float:
+    """Return the height that notes take below a figure of a width."""
+    return _LINE_INCHES * len(_wrapped(notes, width))
+
+
+def _wrapped(notes: Sequence[str], width: float) -> list[str]:
+    most = max(40, int(width * _CHARACTERS_PER_INCH))
+    return [line for note in notes for line in textwrap.wrap(note, most, subsequent_indent="  ")]
+
+
+def plain(text: str) -> str:
+    """Return text in which a dollar does not begin a formula."""
+    return text.replace("$", r"\$")

@@ -1,0 +1,78 @@
+"""Comparisons as grids: methods by rank or mean, each number and test in its row."""
+
+import pytest
+
+from mlrank.stats import compare_datasets, compare_labels, compare_splits, gather
+from mlrank.tables import grid_of_datasets, grid_of_labels, grid_of_splits, render_grids
+from tests.stats.records import arrays, table
+
+
+def texts(grid):
+    return [[cell.text for cell in row] for row in grid.rows]
+
+
+@pytest.fixture
+def repeats():
+    scores = {
+        "A": {"x": [0.50, 0.52, 0.51], "y": [0.3, 0.3, 0.3], "z": [0.6, 0.6, 0.6]},
+        "B": {"x": [0.58, 0.59, 0.63], "y": [0.4, 0.4, 0.4], "z": [0.7, 0.7, 0.7]},
+        "C": {"x": [0.40, 0.42, 0.45], "y": [0.4, 0.4, 0.4], "z": [0.5, 0.5, 0.5]},
+    }
+    return gather(table(scores), "f1_macro")[0]
+
+
+def test_methods_by_mean_rank(repeats):
+    grid = grid_of_datasets(compare_datasets(repeats))
+    assert grid.title == "f1_macro over 3 data sets: x, y, z"
+    # Ranks of B 1, 1.5, 1; of A 2, 3, 2; of C 3, 1.5, 3. z = difference / sqrt(3 * 4 / (6 * 3)).
+    assert texts(grid) == [
+        ["B (control)", "1.17", "3", "0.5667", "-"],
+        ["A", "2.33", "0", "0.4700", "0.2"],
+        ["C", "2.50", "1", "0.4411", "0.2"],
+    ]
+    assert [row[1].best for row in grid.rows] == [True, False, False]
+    assert any(note.startswith("Mean ranks (1 = best): B 1.17") for note in grid.notes)
+
+
+def test_methods_by_mean_over_splits(repeats):
+    grid = grid_of_splits(compare_splits(repeats[0], control="A"))
+    assert [row[0] for row in texts(grid)] == ["B", "A (control)", "C"]
+    b, a, c = texts(grid)
+    assert b[1:4] == ["0.6000", "0.0265", "-0.0900"]  # the control is behind B
+    assert a[1:] == ["0.5100", "0.0100", "-", "-", "-", "-"]
+    assert c[3] == "+0.0867"
+    low, high = map(float, c[4].strip("[]").split(", "))
+    assert low < 0.0867 < high
+    assert (low + high) / 2 == pytest.approx(0.0867, abs=2e-4)
+    assert c[6] == "0.25"  # three splits, the smallest p that Wilcoxon's test can have
+
+
+def test_the_control_may_come_last(repeats):
+    grid = grid_of_splits(compare_splits(repeats[0], control="C"))
+    assert [row[3] for row in texts(grid)] == ["-0.1767", "-0.0867", "-"]
+    assert all(row[4].startswith("[-") for row in texts(grid)[:1])
+
+
+def test_a_single_split_has_empty_tests():
+    (repeats,), _ = gather(table({"A": {"x": [0.5]}, "B": {"x": [0.4]}}), "f1_macro")
+    assert texts(grid_of_splits(compare_splits(repeats)))[1] == ["B", "0.4000", "-", "+0.1000", "-", "-", "-"]
+
+
+def test_labels_by_frequency():
+    (repeats,), _ = gather(table({"A": {"x": [0.5]}, "B": {"x": [0.4]}}), "f1_macro")
+    stored = {"A": arrays(0, n=200, flip=0.05), "B": arrays(1, n=200, flip=0.4)}
+    (tests,) = compare_labels(repeats, lambda found: stored[found["method"]], "A")
+    grid = grid_of_labels(tests, ["sea", "sun", "sky"], 0.05)
+    counts = stored["A"]["Y_true"].sum(axis=0)
+    assert [int(row[1]) for row in texts(grid)] == sorted(counts.tolist(), reverse=True)
+    assert texts(grid)[0][0] == ["sea", "sun", "sky"][counts.argmax()]
+    assert all(row[2].best for row in grid.rows)
+    assert texts(grid_of_labels(tests, None, 0.05))[0][0] == str(counts.argmax())
+
+
+def test_grids_go_into_every_format(repeats):
+    grids = [grid_of_datasets(compare_datasets(repeats)), *(grid_of_splits(compare_splits(part)) for part in repeats)]
+    for fmt in ("md", "latex", "html"):
+        text = render_grids(grids, fmt)
+        assert text.count("Mean ranks (1 = best)") == 1
+        assert text.count("B (control)") >= 4

@@ -3,5 +3,6 @@
 from mlrank.experiment.data import Data, plan
 from mlrank.experiment.desk import Event
 from mlrank.experiment.run import plan_cells, run
+from mlrank.experiment.trials import stored_trials
 
-__all__ = ["Data", "Event", "plan", "plan_cells", "run"]
+__all__ = ["Data", "Event", "plan", "plan_cells", "run", "stored_trials"]

@@ -12,6 +12,7 @@ from mlrank import __version__
 from mlrank.arrays import IntArray
 from mlrank.config import ExperimentConfig, GridPoint, MethodConfig
 from mlrank.experiment.data import Data
+from mlrank.experiment.points import point_of, twins_of
 from mlrank.metrics import METRICS
 from mlrank.results import trial_key
 from mlrank.search import STRATEGIES, Chain, Plan, Point, Task, count_fits, groups
@@ -75,15 +76,7 @@ class Cell:
     @cached_property
     def twins(self) -> tuple[int, ...]:
         """Of each grid point the first one that gives the same fits: the only one of them to be fitted."""
-        first: dict[str, int] = {}
-        return tuple(first.setdefault(self._canonical(point), place) for place, point in enumerate(self.grid))
-
-    def _canonical(self, point: GridPoint) -> str:
-        """Return a text that is the same for grid points whose settings differ only where they have no effect."""
-        solver = self.method.solver_class(**point.settings)
-        if hasattr(solver, "canonical"):
-            solver = solver.canonical()
-        return repr((solver, point.threshold_settings, point.projection_settings))
+        return twins_of(self.method)
 
     @property
     def searched_folds(self) -> range:
@@ -142,20 +135,7 @@ class Cell:
         return where | {"missing_labels": hidden} if hidden else where
 
     def _point(self, grid: GridPoint, fold: int | None, fraction: float = 1.0) -> Point:
-        search, method = self.config.search, self.method
-        where = dict(self._where)
-        if fold is not None:
-            where |= {"fold": fold, "folds": search.folds, "stratified": search.stratified, "metric": search.metric}
-        fit = where | {"solver": method.solver, "settings": grid.settings}
-        if method.projection is not None:
-            fit["projection"] = {"kind": method.projection} | grid.projection_settings
-        bounds: dict[str, Any] = {} if search.time_limit is None else {"time_limit": search.time_limit}
-        if fraction < 1.0:
-            bounds["fraction"] = fraction
-        threshold = {"kind": method.threshold, "scores": method.threshold_scores} | grid.threshold_settings
-        seed = int(trial_key(**fit)[:8], 16)
-        key = trial_key(**fit, **bounds, threshold=threshold)
-        return Point(grid.settings, grid.threshold_settings, key, seed, grid.projection_settings)
+        return point_of(self._where, self.config.search, self.method, grid, fold, fraction)
 
     @cached_property
     def _rows_hash(self) -> str:

@@ -1,0 +1,55 @@
+"""What a fit is called: the key of a grid point on given rows, and which grid points give the same fits."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mlrank.config import GridPoint, MethodConfig, SearchConfig
+from mlrank.results import trial_key
+from mlrank.search import Point
+
+__all__ = ["point_of", "twins_of"]
+
+
+def point_of(
+    where: Mapping[str, Any],
+    search: SearchConfig,
+    method: MethodConfig,
+    grid: GridPoint,
+    fold: int | None,
+    fraction: float = 1.0,
+) -> Point:
+    """Return a grid point as a fit.
+
+    Parameters
+    ----------
+    where : what identifies the rows, and what is done with them whatever the method
+    fold : None for the fit on the whole training part
+    fraction : of the training rows of the fold
+    """
+    place = dict(where)
+    if fold is not None:
+        place |= {"fold": fold, "folds": search.folds, "stratified": search.stratified, "metric": search.metric}
+    fit = place | {"solver": method.solver, "settings": grid.settings}
+    if method.projection is not None:
+        fit["projection"] = {"kind": method.projection} | grid.projection_settings
+    bounds: dict[str, Any] = {} if search.time_limit is None else {"time_limit": search.time_limit}
+    if fraction < 1.0:
+        bounds["fraction"] = fraction
+    threshold = {"kind": method.threshold, "scores": method.threshold_scores} | grid.threshold_settings
+    seed = int(trial_key(**fit)[:8], 16)
+    key = trial_key(**fit, **bounds, threshold=threshold)
+    return Point(grid.settings, grid.threshold_settings, key, seed, grid.projection_settings)
+
+
+def twins_of(method: MethodConfig) -> tuple[int, ...]:
+    """Return of each grid point the first one that gives the same fits: the only one of them to be fitted."""
+    first: dict[str, int] = {}
+    return tuple(first.setdefault(_canonical(method, point), place) for place, point in enumerate(method.grid()))
+
+
+def _canonical(method: MethodConfig, point: GridPoint) -> str:
+    """Return a text that is the same for grid points whose settings differ only where they have no effect."""
+    solver = method.solver_class(**point.settings)
+    if hasattr(solver, "canonical"):
+        solver = solver.canonical()
+    return repr((solver, point.threshold_settings, point.projection_settings))

@@ -1,0 +1,60 @@
+"""The trials of an experiment's searches with the settings they stand for, read without the data."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from mlrank.config import ExperimentConfig, load_config
+from mlrank.experiment.points import point_of, twins_of
+from mlrank.results import RunFolder
+
+__all__ = ["stored_trials"]
+
+# The inputs of a run that tell what its fits were made on.
+_WHERE = ("data", "rows", "scale", "seed", "missing_labels")
+
+
+def stored_trials(folder: RunFolder, records: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+    """Return every trial on all rows of a fold that the journal holds for the runs of the present configuration.
+
+    Parameters
+    ----------
+    records : run records, if they have been read already
+
+    Returns
+    -------
+    list of dict
+        Of each trial its "dataset", "split", "method", "fold" and "settings" (those of projection and threshold
+        with their part before a dot, as in a run's "searched"), the search's "metric", and what the journal says:
+        "value", "error", "time", "optimality", "n_iter", "converged". A point that was not fitted because another
+        gives the same fits has that one's.
+
+    Raises
+    ------
+    UserError
+        If the configuration or the journal is damaged.
+    """
+    config = load_config(folder.path / "config.yaml")
+    journal = folder.journal.read()
+    runs = folder.runs() if records is None else records
+    return [trial for record in runs for trial in _of_run(record, config, journal)]
+
+
+def _of_run(
+    record: Mapping[str, Any], config: ExperimentConfig, journal: Mapping[str, Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    method = config.methods[record["method"]]
+    grid, twins = method.grid(), twins_of(method)
+    if len(grid) < 2:
+        return
+    where = {name: record["inputs"][name] for name in _WHERE if name in record["inputs"]}
+    named = {name: record[name] for name in ("split", "method")} | {"dataset": record["dataset"]["name"]}
+    for place, point in enumerate(grid):
+        settings = {
+            **{f"project.{name}": value for name, value in point.projection_settings.items()},
+            **point.settings,
+            **{f"threshold.{name}": value for name, value in point.threshold_settings.items()},
+        }
+        for fold in range(config.search.folds):
+            key = point_of(where, config.search, method, grid[twins[place]], fold).key
+            if key in journal:
+                yield {**journal[key], **named, "settings": settings, "fold": fold, "metric": config.search.metric}

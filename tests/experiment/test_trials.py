@@ -1,0 +1,51 @@
+"""Trials read back with their settings are the ones that were made, and the data are not needed for it."""
+
+import pytest
+
+from mlrank.experiment import run, stored_trials
+from tests.experiment.small import small_config
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trials")
+    events = []
+    config = small_config(folder, split="{kind: kfold, folds: 2, repeats: 1}")
+    found = run(config, folder / "results", notify=events.append)
+    for path in folder.glob("*.svm"):
+        path.unlink()
+    return found, [event for event in events if event["kind"] == "trial"]
+
+
+def test_every_trial_is_found_with_its_settings(made):
+    folder, events = made
+    trials = stored_trials(folder)
+    fitted = {event["record"]["key"]: event["settings"] for event in events}
+    assert {trial["key"] for trial in trials} == set(fitted)
+    for trial in trials:
+        if trial["method"] == "Binary-SVM":
+            assert trial["settings"] == fitted[trial["key"]]
+    # 2 splits x 3 folds x (3 points + 2 * 2 * 2 points), those without effect among them
+    assert len(trials) == 2 * 3 * (3 + 8)
+
+
+def test_settings_of_parts_are_named_as_in_a_run(made):
+    folder, _ = made
+    records = {(record["split"], record["method"]): record for record in folder.runs()}
+    for trial in stored_trials(folder):
+        record = records[trial["split"], trial["method"]]
+        assert set(trial["settings"]) == set(record["searched"])
+        assert trial["metric"] == "f1_micro"
+
+
+def test_the_chosen_point_has_the_best_mean(made):
+    folder, _ = made
+    trials = stored_trials(folder)
+    for record in folder.runs():
+        mine = [t for t in trials if (t["split"], t["method"]) == (record["split"], record["method"])]
+        means = {}
+        for trial in mine:
+            means.setdefault(tuple(sorted(trial["settings"].items())), []).append(trial["value"])
+        means = {point: sum(values) / len(values) for point, values in means.items()}
+        assert max(means.values()) == pytest.approx(record["search"]["best"])
+        assert means[tuple(sorted(record["searched"].items()))] == pytest.approx(record["search"]["best"])

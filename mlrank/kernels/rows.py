@@ -29,7 +29,7 @@ class KernelRows:
     X : (n_samples, n_features) training rows, or the kernel matrix (n_samples, n_samples) if `kernel` is "precomputed"
     kernel : a key of KERNELS, or "precomputed"
     degree, coef0 : of the polynomial kernel
-    keep : whether bases stay in memory, 8 bytes for each pair of rows
+    keep : whether bases stay in memory, 8 bytes for each pair of rows; that of the training rows is computed at once
 
     Raises
     ------
@@ -43,6 +43,8 @@ class KernelRows:
         self._scored: tuple[Any, FloatArray | None] = (None, None)
         if kernel == "precomputed":
             check_gram(as_dense(X))
+        elif keep:
+            self._base(X)
 
     def gram(self, gamma: float) -> FloatArray:
         """Return the kernel matrix (n_samples, n_samples), read-only."""

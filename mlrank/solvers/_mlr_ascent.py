@@ -8,8 +8,10 @@ __all__ = ["Ascent", "ascend"]
 
 # A round never runs more passes than this without a new estimate.
 LONGEST_ROUND = 10
-# Single precision is left for good after so many certificates that did not confirm the estimate.
+# Single precision is left for good after so many certificates that did not confirm the estimate, or so many estimates
+# in a row that were no better than the best before: they may be rounding.
 DISAPPOINTMENTS = 2
+STALE = 5
 
 
 class Ascent(NamedTuple):
@@ -28,17 +30,19 @@ class Ascent(NamedTuple):
 
 def ascend(sweeps: Any, tol: float, max_iter: int, seed: int) -> Ascent:
     """Solve to relative duality gap `tol`, or as far as `max_iter` passes go."""
-    rng, n_iter, disappointments = np.random.default_rng(seed), 0, 0
+    rng, n_iter, disappointments, best, stale = np.random.default_rng(seed), 0, 0, np.inf, 0
     while True:
         primal, dual = sweeps.estimate()
-        if primal - dual <= tol * primal or n_iter >= max_iter:
+        best, stale = (primal - dual, 0) if primal - dual < best else (best, stale + 1)
+        ended = primal - dual <= tol * primal or n_iter >= max_iter
+        if ended or (sweeps.single and stale >= STALE):
             primal, dual = sweeps.certify()
             if primal - dual <= tol * primal or n_iter >= max_iter:
                 return Ascent(sweeps, primal, dual, n_iter)
             disappointments += 1
-            sweeps.refresh(disappointments < DISAPPOINTMENTS)
+            sweeps.refresh(sweeps.single and ended and disappointments < DISAPPOINTMENTS)
         if n_iter > 0:
             sweeps.tops.adapt(primal - dual)
-        for _ in range(min(max(1, n_iter // 4), LONGEST_ROUND, max_iter - n_iter)):
+        for _ in range(min(max(1, n_iter // sweeps.estimates), LONGEST_ROUND, max_iter - n_iter)):
             sweeps.sweep(rng.permutation(sweeps.visits))
             n_iter += 1

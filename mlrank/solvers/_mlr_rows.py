@@ -19,8 +19,8 @@ __all__ = ["GramRows", "LinearRows", "Problem"]
 BATCH = 64
 VISITS = 3
 # How many leading directions are cut down at most, and to how many times the mean moment of the others. Kernels have
-# many others, and ascent copes with moments of some hundred times theirs.
-GRAM_BOUNDS = (8, 100.0)
+# many others, and ascent copes with moments of many times theirs.
+GRAM_BOUNDS = (8, 50.0)
 LINEAR_BOUNDS = (32, 1.0)
 NO_BOUNDS = (0, 1.0)
 # The least curvature of a block, relative to K_ii.
@@ -83,8 +83,12 @@ class GramRows:
 class GramSweeps:
     """State of the sweeps over a kernel matrix.
 
-    `beta` : (n, K), y alpha; `F` : (K, n), scores by the matrix less its leading directions
+    `beta` : (n, K), y alpha; `F` : (K, n), scores by the matrix less its leading directions; `single` : in single
+    precision
     """
+
+    # An estimate costs little: one after every eighth of the passes so far.
+    estimates = 8
 
     def __init__(self, rows: GramRows, problem: Problem, single: bool) -> None:
         self.rows, self.problem = rows, problem
@@ -92,6 +96,7 @@ class GramSweeps:
         self.beta: FloatArray = self.block[4]
         self.visits = np.flatnonzero(problem.labels.mixed & (rows.diagonal > 0))
         self.tops = Tops(rows.found, self.beta.shape[1], problem.mix)
+        self.single = single
         self.G = rows.single if single else rows.double
         self.F = np.zeros(self.beta.shape[::-1], self.G.dtype)
 
@@ -125,6 +130,7 @@ class GramSweeps:
 
     def refresh(self, single: bool) -> None:
         """Replace the scores that were kept up by those of the last certificate."""
+        self.single = single
         self.G = self.rows.single if single else self.rows.double
         rest = self.plain - self.rows.found.U @ self.problem.mixed(self.tops.p)
         self.F = np.ascontiguousarray(rest.T, dtype=self.G.dtype)
@@ -158,6 +164,10 @@ class LinearRows:
 
 class LinearSweeps:
     """State of the sweeps over features; `beta` : (n, K), y alpha; `W` : weights that beta gives."""
+
+    single = False
+    # An estimate costs as much as a pass.
+    estimates = 4
 
     def __init__(self, rows: LinearRows, problem: Problem) -> None:
         self.rows, self.problem = rows, problem

@@ -113,7 +113,7 @@ def _any_within(low: Array, limit: Array) -> bool:
     within = np.int32(0)
     for r in range(low.shape[0]):
         within |= np.int32(low[r] <= limit[r])
-    return within > 0
+    return bool(within > 0)
 
 
 @njit(cache=True)

@@ -157,7 +157,8 @@ class EigenSystem:
 
     def solve(self, B: FloatArray, beta: float, start: FloatArray) -> FloatArray:
         """Return (G + beta I)^-1 B."""
-        return B / (self.values + beta)[:, None]
+        found: FloatArray = B / (self.values + beta)[:, None]
+        return found
 
     def invert(self, B: FloatArray, tol: float, max_iter: int) -> tuple[FloatArray, int]:
         """Return G^+ B and 1."""
@@ -173,7 +174,8 @@ class EigenSystem:
 
     def smooth(self, V: FloatArray, F: FloatArray) -> FloatArray:
         """Return gamma X'LX V, as G V - c Xl'F."""
-        return self.values[:, None] * V - self.curvature * self.back(F)
+        found: FloatArray = self.values[:, None] * V - self.curvature * self.back(F)
+        return found
 
     def lift(self, V: FloatArray) -> FloatArray:
         """Return V as weights of the features."""
@@ -181,7 +183,8 @@ class EigenSystem:
 
     def lower(self, W: FloatArray) -> FloatArray:
         """Return weights of the features in coordinates."""
-        return self.vectors.T @ self.coordinates.lower(W)
+        found: FloatArray = self.vectors.T @ self.coordinates.lower(W)
+        return found
 
 
 class ProductSystem:

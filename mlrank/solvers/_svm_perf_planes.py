@@ -172,12 +172,12 @@ class LabelSearch:
             self.c, self.delta = swapped(self.best.towards(lowest, TOWARDS_MODEL).scores, self.side)
             return
         self.c, self.delta = swapped(lowest.scores, self.side)
-        value = self._value(lowest.coef @ lowest.image, lowest.scores, self.c, self.delta)
+        value = self._value(float(lowest.coef @ lowest.image), lowest.scores, self.c, self.delta)
         if value < self.primal:
             self.best, self.primal = lowest, value
 
     def _value(self, square: float, scores: FloatArray, c: FloatArray, delta: float) -> float:
-        return float(0.5 * square + self.C * max(0.0, delta - c @ scores))
+        return float(0.5 * square + self.C * max(0.0, delta - float(c @ scores)))
 
     def _search_line(self, lowest: Point) -> None:
         """Minimise the objective from the best point through the model's lowest one; its slope rises along the way."""

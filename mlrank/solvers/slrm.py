@@ -273,16 +273,14 @@ class SLRM:
         return minimize(system, loss, lam, stop, start)
 
     def _zero(self, train: TrainingSet, problem: Problem, half: float, notes: tuple[str, ...]) -> LowRankModel:
-        coef = np.zeros((train.n_labels, train.n_features))
         objective = problem.loss.value(np.zeros_like(problem.loss.targets)) / half
         told = f"lam {self.lam:g} is not below lambda_max {problem.lambda_max / half:.6g}: all weights are zero"
         info = FitInfo(1, objective, 0.0, True, (told, *notes))
-        return LowRankModel(coef, problem.level, 0, np.array([objective]), info)
+        return LowRankModel(np.zeros((train.n_labels, train.n_features)), problem.level, 0, np.array([objective]), info)
 
 
 def _coded(train: TrainingSet, coding: str) -> FloatArray:
-    absent = -1.0 if coding == "signs" else 0.0
-    labels = np.where(train.Y, 1.0, absent)
+    labels = np.where(train.Y, 1.0, -1.0 if coding == "signs" else 0.0)
     return labels if train.known is None else np.where(train.known, labels, 0.0)
 
 

@@ -29,7 +29,7 @@ def draw_figures(
     from mlrank.reproduce import choose_data, figure_experiments, paper_figure
     from mlrank.results.files import write_atomic
 
-    if not recipe.figures:
+    if not (recipe.figures or recipe.regions):
         raise UserError(f"the recipe '{recipe.name}' has no figures")
     for name, figure in recipe.figures.items():
         console.print(figure.title, highlight=False, markup=False)
@@ -46,6 +46,27 @@ def draw_figures(
         drawn = paper_figure(recipe, name, used, runs)
         for fmt in FORMATS:
             write_atomic(folder.path / "figures" / f"{name}.{fmt}", render(drawn, fmt))
+        console.print(f"  {folder.path / 'figures' / name}.png", highlight=False, markup=False)
+    if recipe.regions:
+        _draw_regions(recipe, option, folder, console)
+
+
+def _draw_regions(recipe: "Recipe", option: "DataOption", folder: "RunFolder", console: "Console") -> None:
+    """Draw the recipe's figures of the plane from the runs of its table."""
+    from mlrank.datasets import load_dataset
+    from mlrank.plots import FORMATS, render_regions
+    from mlrank.reproduce import plane_figure
+    from mlrank.results.files import write_atomic
+
+    dataset = load_dataset(option.dataset)
+    done = [record for record in folder.runs() if record["status"] == "done"]
+    arrays = {record["method"]: folder.run_arrays(record) for record in done}
+    scores = {method: (found["rows"], found["scores"]) for method, found in arrays.items()}
+    for name, regions in recipe.regions.items():
+        console.print(regions.title, highlight=False, markup=False)
+        drawn = plane_figure(recipe, name, option, dataset, scores)
+        for fmt in FORMATS:
+            write_atomic(folder.path / "figures" / f"{name}.{fmt}", render_regions(drawn, fmt))
         console.print(f"  {folder.path / 'figures' / name}.png", highlight=False, markup=False)
 
 

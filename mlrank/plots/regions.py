@@ -70,7 +70,7 @@ def render_regions(figure: RegionFigure, fmt: str) -> bytes:
     """
     if len(figure.names) > len(COLORS):
         raise ValueError(f"regions of at most {len(COLORS)} classes can be told apart, found {len(figure.names)}")
-    size = (_PANEL_INCHES * len(figure.panels), _PANEL_INCHES + 0.8 + 0.2 * len(figure.notes))
+    size = (_PANEL_INCHES * len(figure.panels), _PANEL_INCHES + 0.5 + 0.2 * len(figure.notes))
     with saved(size, fmt) as (drawn, buffer):
         axes = drawn.subplots(1, len(figure.panels), squeeze=False, sharey=True).ravel()
         for ax, panel in zip(axes, figure.panels, strict=True):

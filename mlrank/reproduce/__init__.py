@@ -5,6 +5,7 @@ from mlrank.reproduce.compare import ComparedCell, Comparison, compare
 from mlrank.reproduce.data import banner, better_options, choose_data, experiment_mapping
 from mlrank.reproduce.figures import figure_experiments, paper_figure
 from mlrank.reproduce.recipe import GRADES, Claim, DataOption, Recipe, TimesTable, load_recipe, recipes
+from mlrank.reproduce.regions import plane_figure
 from mlrank.reproduce.render import comparison_to_rich, render_comparison
 from mlrank.reproduce.times import compare_times, times_mapping, times_of
 
@@ -27,6 +28,7 @@ __all__ = [
     "figure_experiments",
     "load_recipe",
     "paper_figure",
+    "plane_figure",
     "recipes",
     "render_comparison",
     "times_mapping",

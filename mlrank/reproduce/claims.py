@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 from mlrank.metrics import METRICS
 from mlrank.reproduce.recipe import GRADES, Claim
 
-__all__ = ["ClaimResult", "Record", "judge", "mean_over_splits"]
+__all__ = ["ClaimResult", "Record", "judge", "mean_over_splits", "spread_over_splits"]
 
 Record = Mapping[str, Any]
 TIE = 1e-12
@@ -44,6 +44,13 @@ def mean_over_splits(records: Sequence[Record], method: str, metric: str, n_spli
     if len(values) < n_splits or not values or None in values:
         return None
     return fmean(values)
+
+
+def spread_over_splits(records: Sequence[Record], method: str, metric: str) -> float | None:
+    """Return the standard deviation over the splits that have a value; None for a single one."""
+    done = [record for record in records if record["method"] == method and record["status"] == "done"]
+    values = [record["metrics"][metric]["value"] for record in done]
+    return stdev(values) if len(values) > 1 else None
 
 
 def judge(claim: Claim, records: Sequence[Record], n_splits: int, grade: str) -> ClaimResult:

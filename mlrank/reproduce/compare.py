@@ -4,10 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from mlrank.reproduce.claims import ClaimResult, Record, judge, mean_over_splits
+from mlrank.reproduce.claims import ClaimResult, Record, judge, mean_over_splits, spread_over_splits
 from mlrank.reproduce.recipe import GRADES, USER, DataOption, Recipe
 
-__all__ = ["ClaimResult", "ComparedCell", "Comparison", "compare"]
+__all__ = ["SECONDS", "ClaimResult", "ComparedCell", "Comparison", "compare"]
+
+# Stands for the metric in tables of run times.
+SECONDS = "seconds"
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class ComparedCell:
         None where the paper gives no number.
     difference : float or None
         Ours minus the paper's; None without either number and on stand-in data, where it has no meaning.
+    ours_spread, paper_spread : float or None
+        Standard deviations over splits, where the paper gives them.
     """
 
     method: str
@@ -30,6 +35,8 @@ class ComparedCell:
     ours: float | None
     paper: float | None
     difference: float | None
+    ours_spread: float | None = None
+    paper_spread: float | None = None
 
 
 @dataclass(frozen=True)
@@ -74,7 +81,9 @@ def compare(recipe: Recipe, option: DataOption, records: Sequence[Record]) -> Co
         for metric, paper in by_metric.items():
             ours = mean_over_splits(used, method, metric, n_splits)
             difference = None if ours is None or paper is None or stand_in else ours - paper
-            cells.append(ComparedCell(method, metric, ours, paper, difference))
+            spread = spread_over_splits(used, method, metric) if ours is not None and recipe.spread else None
+            spreads = (spread, recipe.spread.get(method, {}).get(metric))
+            cells.append(ComparedCell(method, metric, ours, paper, difference, *spreads))
     dataset = used[0]["dataset"]["name"] if used else option.dataset
     return Comparison(
         title=f"{recipe.table} of {recipe.paper} beside ours on {dataset} ({GRADES[grade]})",

@@ -5,7 +5,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["FROZEN", "GRADES", "USER", "Claim", "DataOption", "FigureRecipe", "TimesTable", "XAxis", "YAxis"]
+__all__ = [
+    "FROZEN",
+    "GRADES",
+    "USER",
+    "Claim",
+    "DataOption",
+    "FigureRecipe",
+    "RegionsRecipe",
+    "TimesTable",
+    "XAxis",
+    "YAxis",
+]
 
 # What a comparison with the paper is worth, from best to worst.
 GRADES: Mapping[str, str] = {
@@ -79,7 +90,9 @@ class TimesTable(BaseModel):
     protocol : what was decided where the paper is silent, one line each
     methods : what is timed, each with settings that leave nothing to search
     expected : the paper's seconds per method
-    claim : what the paper concludes: the methods in `faster_first` come out in this order, fastest first
+    spread : their standard deviations, where the paper gives them
+    claim : what the paper concludes: the first method in `faster_first` is faster than each of the others
+    repeats : splits to fit on, where not as many as for the recipe's own table
     """
 
     model_config = FROZEN
@@ -88,8 +101,10 @@ class TimesTable(BaseModel):
     protocol: tuple[str, ...] = ()
     methods: dict[str, dict[str, Any]] = Field(min_length=2)
     expected: dict[str, float] = Field(min_length=2)
+    spread: dict[str, float] = {}
     claim: str
-    faster_first: tuple[str, str]
+    faster_first: tuple[str, ...] = Field(min_length=2)
+    repeats: int | None = Field(default=None, ge=1)
 
 
 class XAxis(BaseModel):
@@ -142,3 +157,20 @@ class FigureRecipe(BaseModel):
     data: tuple[DataOption, ...] = ()
     subset: dict[str, Any] | None = None
     split: dict[str, Any] | None = None
+
+
+class RegionsRecipe(BaseModel):
+    """A figure of the plane: which label each method scores best at each test row, beside the training points.
+
+    It is drawn from the runs of the recipe's own experiment, whose test rows must make up a grid of the plane.
+
+    Parameters
+    ----------
+    title : what the paper calls it, and what it shows
+    panels : per title of a panel, a method of the experiment, or null for the training points alone
+    """
+
+    model_config = FROZEN
+
+    title: str
+    panels: dict[str, str | None] = Field(min_length=1)

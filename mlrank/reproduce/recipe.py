@@ -8,11 +8,33 @@ from pydantic import BaseModel, Field, ValidationError
 
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import METRICS
-from mlrank.reproduce.parts import FROZEN, GRADES, USER, Claim, DataOption, FigureRecipe, TimesTable, XAxis, YAxis
+from mlrank.reproduce.parts import (
+    FROZEN,
+    GRADES,
+    USER,
+    Claim,
+    DataOption,
+    FigureRecipe,
+    RegionsRecipe,
+    TimesTable,
+    XAxis,
+    YAxis,
+)
 from mlrank.resources import shipped
 from mlrank.yamlfile import FileErrors, Positions, load_yaml
 
-__all__ = ["GRADES", "USER", "Claim", "DataOption", "FigureRecipe", "Recipe", "TimesTable", "load_recipe", "recipes"]
+__all__ = [
+    "GRADES",
+    "USER",
+    "Claim",
+    "DataOption",
+    "FigureRecipe",
+    "Recipe",
+    "RegionsRecipe",
+    "TimesTable",
+    "load_recipe",
+    "recipes",
+]
 
 
 class Recipe(BaseModel):
@@ -29,9 +51,10 @@ class Recipe(BaseModel):
     grids : per grid name and method, settings that are added to the method
     default_grid : str
     expected : the paper's numbers per method and metric, null where it gives none
+    spread : their standard deviations, where the paper gives them; ours then are shown too
     claims : what the paper concludes from them
     times : another table of the paper, of run times
-    figures : the paper's figures, by name
+    figures, regions : the paper's figures, by name
     """
 
     model_config = FROZEN
@@ -46,9 +69,11 @@ class Recipe(BaseModel):
     grids: dict[str, dict[str, dict[str, Any]]] = Field(min_length=1)
     default_grid: str = "coarse"
     expected: dict[str, dict[str, float | None]] = Field(min_length=1)
+    spread: dict[str, dict[str, float]] = {}
     claims: tuple[Claim, ...] = ()
     times: TimesTable | None = None
     figures: dict[str, FigureRecipe] = {}
+    regions: dict[str, RegionsRecipe] = {}
 
 
 def recipes(folder: Path | None = None) -> list[str]:
@@ -87,6 +112,7 @@ _FIELDS: Mapping[str, Iterable[str]] = {
     "claims": Claim.model_fields,
     "times": TimesTable.model_fields,
     "figures": FigureRecipe.model_fields,
+    "regions": RegionsRecipe.model_fields,
     "x": XAxis.model_fields,
     "y": YAxis.model_fields,
 }
@@ -143,6 +169,15 @@ def _mentions(
         yield "method", method, methods, ("expected", method)
         for metric in by_metric:
             yield "metric", metric, METRICS, ("expected", method, metric)
+    for method, spreads in recipe.spread.items():
+        yield "method with an expected number", method, recipe.expected, ("spread", method)
+        for metric in spreads:
+            known = recipe.expected.get(method, ())
+            yield "metric with an expected number", metric, known, ("spread", method, metric)
+    for name, regions in recipe.regions.items():
+        for title, drawn_method in regions.panels.items():
+            if drawn_method is not None:
+                yield "method", drawn_method, methods, ("regions", name, "panels", title)
     for name, figure in recipe.figures.items():
         if figure.y.metric != "fit_seconds":
             yield "metric", figure.y.metric, METRICS, ("figures", name, "y", "metric")
@@ -162,5 +197,7 @@ def _mentions(
     if recipe.times is not None:
         for method in recipe.times.expected:
             yield "method", method, recipe.times.methods, ("times", "expected", method)
+        for method in recipe.times.spread:
+            yield "method with an expected number", method, recipe.times.expected, ("times", "spread", method)
         for at, method in enumerate(recipe.times.faster_first):
             yield "method", method, recipe.times.methods, ("times", "faster_first", at)

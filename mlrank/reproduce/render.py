@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from mlrank.errors import unknown_name
-from mlrank.reproduce.compare import ComparedCell, Comparison
+from mlrank.reproduce.compare import SECONDS, ComparedCell, Comparison
 from mlrank.tables import FORMATS
 from mlrank.tables.markup import latex, latex_table, markdown, markdown_table
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 __all__ = ["comparison_to_rich", "render_comparison"]
 
 DECIMALS = 4
+SECONDS_DECIMALS = 2
+# On a terminal, where a number takes three columns.
+METRICS_ABREAST = 2
+COLUMNS = ("paper", "ours", "difference", "paper_spread", "ours_spread")
 
 
 def render_comparison(comparison: Comparison, fmt: str) -> str:
@@ -51,11 +55,16 @@ def comparison_to_rich(comparison: Comparison) -> "Group":
     from rich.table import Table
     from rich.text import Text
 
-    header, *rows = _grid(comparison, str)
+    # Numbers must not be broken over lines, so what is wide becomes long: one line per number.
+    wide = len({cell.metric for cell in comparison.cells}) > METRICS_ABREAST
+    header, *rows = _lines(comparison) if wide else _grid(comparison, str)
     shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     for place, name in enumerate(header):
         shown.add_column(
-            Text(name.replace(" ", "\n")), justify="right" if place else "left", overflow="fold", no_wrap=not place
+            Text(name.replace(" ", "\n")),
+            justify="right" if place else "left",
+            overflow="fold",
+            no_wrap=not place,
         )
     for row in rows:
         shown.add_row(*(Text(cell) for cell in row))
@@ -88,20 +97,35 @@ def _grid(comparison: Comparison, escape: Callable[[str], str]) -> list[list[str
     return [[escape(text) for text in row] for row in (header, *body)]
 
 
+def _lines(comparison: Comparison) -> list[list[str]]:
+    """Return the header and one row per number, below a line that names their metric."""
+    rows = [["method", "paper", "ours", "difference"]]
+    for metric in dict.fromkeys(cell.metric for cell in comparison.cells):
+        rows.append([metric, "", "", ""])
+        rows += [[f"  {cell.method}", *_texts(cell)] for cell in comparison.cells if cell.metric == metric]
+    return rows
+
+
 def _texts(cell: ComparedCell | None) -> tuple[str, str, str]:
     if cell is None:
         return "-", "-", "-"
-    ours = "-" if cell.ours is None else f"{cell.ours:.{DECIMALS}f}"
+    decimals = SECONDS_DECIMALS if cell.metric == SECONDS else DECIMALS
+    ours = _number(cell.ours, cell.ours_spread, decimals)
     difference = "-" if cell.difference is None else f"{cell.difference:+.{DECIMALS}f}"
-    paper = "-" if cell.paper is None else f"{cell.paper:.{DECIMALS}f}"
-    return paper, ours, difference
+    return _number(cell.paper, cell.paper_spread, decimals), ours, difference
+
+
+def _number(value: float | None, spread: float | None, decimals: int) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.{decimals}f}" + ("" if spread is None else f" ± {spread:.{decimals}f}")
 
 
 def _csv(comparison: Comparison) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["recipe", "dataset", "grade", "method", "metric", "paper", "ours", "difference"])
+    writer.writerow(["recipe", "dataset", "grade", "method", "metric", *COLUMNS])
     for cell in comparison.cells:
         names = (comparison.recipe, comparison.dataset, comparison.grade, cell.method, cell.metric)
-        writer.writerow([*names, cell.paper, cell.ours, cell.difference])
+        writer.writerow([*names, *(getattr(cell, column) for column in COLUMNS)])
     return buffer.getvalue()

@@ -1,18 +1,17 @@
 """Tables of run times: the same fits at the same certified gap, the paper's seconds beside ours."""
 
 from collections.abc import Mapping, Sequence
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 from mlrank.errors import UserError
-from mlrank.reproduce.compare import ClaimResult, ComparedCell, Comparison, option_records
+from mlrank.reproduce.compare import SECONDS, ClaimResult, ComparedCell, Comparison, option_records
 from mlrank.reproduce.data import experiment_mapping
 from mlrank.reproduce.recipe import GRADES, DataOption, Recipe, TimesTable
 
 __all__ = ["compare_times", "times_mapping", "times_of"]
 
 Record = Mapping[str, Any]
-SECONDS = "seconds"
 
 
 def times_of(recipe: Recipe, table: str) -> TimesTable:
@@ -34,7 +33,8 @@ def times_mapping(recipe: Recipe, times: TimesTable, option: DataOption, user_da
     """Return the experiment as the mapping that a YAML config would hold: the recipe's, with the methods timed."""
     mapping = experiment_mapping(recipe, option, recipe.default_grid, user_data)
     methods = {name: dict(settings) for name, settings in times.methods.items()}
-    return mapping | {"name": f"{recipe.name}-times", "methods": methods}
+    split = mapping["split"] if times.repeats is None else mapping["split"] | {"repeats": times.repeats}
+    return mapping | {"name": f"{recipe.name}-times", "methods": methods, "split": split}
 
 
 def compare_times(recipe: Recipe, times: TimesTable, option: DataOption, records: Sequence[Record]) -> Comparison:
@@ -43,14 +43,19 @@ def compare_times(recipe: Recipe, times: TimesTable, option: DataOption, records
     stand_in = option.grade == "stand-in" or any(record["dataset"]["stand_in"] for record in used)
     grade = "stand-in" if stand_in else option.grade
     by_method = {method: [r for r in used if r["method"] == method] for method in times.methods}
-    ours = {method: fmean(r["time"]["fit"] for r in found) if found else None for method, found in by_method.items()}
+    seconds = {method: [record["time"]["fit"] for record in found] for method, found in by_method.items()}
+    ours = {method: fmean(found) if found else None for method, found in seconds.items()}
+    spread = {method: stdev(found) if times.spread and len(found) > 1 else None for method, found in seconds.items()}
     dataset = used[0]["dataset"]["name"] if used else option.dataset
     return Comparison(
         title=f"{times.table} of {recipe.paper} beside ours on {dataset} ({GRADES[grade]})",
         recipe=recipe.name,
         dataset=dataset,
         grade=grade,
-        cells=tuple(ComparedCell(name, SECONDS, ours[name], paper, None) for name, paper in times.expected.items()),
+        cells=tuple(
+            ComparedCell(name, SECONDS, ours[name], paper, None, spread[name], times.spread.get(name))
+            for name, paper in times.expected.items()
+        ),
         claims=(_judge(times, ours, by_method, grade),),
         notes=(f"data: {option.note}", *_certificates(by_method), *(f"protocol: {line}" for line in times.protocol)),
     )
@@ -60,21 +65,28 @@ def _judge(
     times: TimesTable, ours: Mapping[str, float | None], by_method: Mapping[str, Sequence[Record]], grade: str
 ) -> ClaimResult:
     """Judge by the ratio of the seconds; a slower method that stopped early took at least what it took."""
-    fast, slow = times.faster_first
+    found = [_faster(times, slow, ours, by_method) for slow in times.faster_first[1:]]
+    orderings = {ordering for ordering, _ in found}
+    ordering = next((worst for worst in ("failed", "undecided") if worst in orderings), "held")
+    verdict = "not comparable" if grade == "stand-in" else ordering
+    details = tuple(detail for _, detail in found)
+    return ClaimResult(times.claim, verdict, ordering, details, f"claim '{times.claim}': {ordering} ({GRADES[grade]})")
+
+
+def _faster(
+    times: TimesTable, slow: str, ours: Mapping[str, float | None], by_method: Mapping[str, Sequence[Record]]
+) -> tuple[str, str]:
+    """Tell whether the first method is faster than `slow`, and by how much."""
+    fast = times.faster_first[0]
     paper = f"the paper's ratio is {times.expected[slow] / times.expected[fast]:.0f}"
     quick, long = ours[fast], ours[slow]
     if quick is None or long is None or not _all_converged(by_method[fast]):
-        ordering, detail = "undecided", f"no pair of times at the same gap; {paper}"
-    else:
-        early = not _all_converged(by_method[slow])
-        ratio = f"{slow} took {'more than ' if early else ''}{long / quick:.1f} times as long as {fast}"
-        # A method that was stopped early says nothing by being faster until then.
-        ordering = "held" if long > quick else "undecided" if early else "failed"
-        detail = f"{ratio}; {paper}"
-    verdict = "not comparable" if grade == "stand-in" else ordering
-    return ClaimResult(
-        times.claim, verdict, ordering, (detail,), f"claim '{times.claim}': {ordering} ({GRADES[grade]})"
-    )
+        return "undecided", f"no pair of times at the same gap; {paper}"
+    early = not _all_converged(by_method[slow])
+    ratio = f"{slow} took {'more than ' if early else ''}{long / quick:.1f} times as long as {fast}"
+    # A method that was stopped early says nothing by being faster until then.
+    ordering = "held" if long > quick else "undecided" if early else "failed"
+    return ordering, f"{ratio}; {paper}"
 
 
 def _all_converged(found: Sequence[Record]) -> bool:

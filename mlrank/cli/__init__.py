@@ -9,6 +9,7 @@ from mlrank import __version__
 from mlrank.cli.compare import compare
 from mlrank.cli.datasets import app as datasets
 from mlrank.cli.evaluate import evaluate
+from mlrank.cli.plot import plot
 from mlrank.cli.predict import predict
 from mlrank.cli.reproduce import reproduce
 from mlrank.cli.status import status, why
@@ -57,6 +58,7 @@ app.command("predict")(predict)
 app.command("reproduce")(reproduce)
 app.command("table")(table)
 app.command("compare")(compare)
+app.command("plot")(plot)
 app.command("status")(status)
 app.command("why")(why)
 app.add_typer(datasets, name="datasets")

@@ -23,10 +23,10 @@ def stored_trials(folder: RunFolder, records: list[dict[str, Any]] | None = None
     Returns
     -------
     list of dict
-        Of each trial its "dataset", "split", "method", "fold" and "settings" (those of projection and threshold
-        with their part before a dot, as in a run's "searched"), the search's "metric", and what the journal says:
-        "value", "error", "time", "optimality", "n_iter", "converged". A point that was not fitted because another
-        gives the same fits has that one's.
+        Of each trial its "dataset", "split", "method", "fold" and "settings" (those that were searched, those of
+        projection and threshold with their part before a dot, as in a run's "searched"), the "metric" of the search,
+        and what the journal says: "value", "error", "time", "optimality", "n_iter", "converged". A point that was not
+        fitted because another gives the same fits has that one's.
 
     Raises
     ------
@@ -47,13 +47,16 @@ def _of_run(
     if len(grid) < 2:
         return
     where = {name: record["inputs"][name] for name in _WHERE if name in record["inputs"]}
+    parts = (("project.", method.projection_axes), ("", method.axes), ("threshold.", method.threshold_axes))
+    searched = {f"{part}{name}" for part, axes in parts for name, values in axes if len(values) > 1}
     named = {name: record[name] for name in ("split", "method")} | {"dataset": record["dataset"]["name"]}
     for place, point in enumerate(grid):
-        settings = {
+        everything = {
             **{f"project.{name}": value for name, value in point.projection_settings.items()},
             **point.settings,
             **{f"threshold.{name}": value for name, value in point.threshold_settings.items()},
         }
+        settings = {name: value for name, value in everything.items() if name in searched}
         for fold in range(config.search.folds):
             key = point_of(where, config.search, method, grid[twins[place]], fold).key
             if key in journal:

@@ -22,7 +22,7 @@ _SETTINGS: Any = {"svg.hashsalt": "mlrank", "svg.fonttype": "none", "pdf.fonttyp
 # No date and no random identifiers, so that the same figure is the same file.
 _METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 # Of notes, in 7 points.
-_LINE_INCHES, _CHARACTERS_PER_INCH = 0.15, 21
+_LINE_INCHES, _CHARACTERS_PER_INCH = 0.15, 17
 
 
 @contextmanager
@@ -49,7 +49,8 @@ def saved(size: tuple[float, float], fmt: str) -> Iterator[tuple["Figure", io.By
 
 def frame(drawn: "Figure", title: str, notes: Sequence[str]) -> None:
     """Write the title above everything, and the notes below in lines that fit the width."""
-    drawn.suptitle(plain(title), fontsize=10)
+    if title:
+        drawn.suptitle(plain(title), fontsize=10)
     if notes:
         lines = _wrapped(notes, drawn.get_figwidth())
         drawn.supxlabel(plain("\n".join(lines)), fontsize=7, x=0.02, ha="left")

@@ -1,5 +1,6 @@
 """A figure of panels with curves, as papers show results against a size or a setting."""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +24,9 @@ class Curve:
     x, y : tuple of float, equally long
     spread : tuple of float, optional
         Half the height of an error bar at each point.
-    kind : {"line", "points", "fit"}
-        A line through marked points; points alone; or a thin line without points in the colour of the curve before,
-        which is what was fitted to it.
+    kind : {"line", "plain", "points", "fit"}
+        A line through marked points; a line without points; points alone; or a thin line without points in the colour
+        of the curve before, which is what was fitted to it.
     """
 
     label: str
@@ -50,7 +51,20 @@ class Level:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes; `x_label` and `y_label` take the place of the figure's."""
+    """One pair of axes.
+
+    Parameters
+    ----------
+    title : str
+    curves : tuple of Curve
+    levels : tuple of Level
+    x_label, y_label, log_x, log_y, ticks : optional
+        Take the place of the figure's.
+    stars : tuple of (x, y)
+        Points to mark.
+    legend : bool
+        Whether the curves are named.
+    """
 
     title: str
     curves: tuple[Curve, ...]
@@ -58,6 +72,10 @@ class Panel:
     x_label: str | None = None
     y_label: str | None = None
     log_x: bool | None = None
+    log_y: bool | None = None
+    ticks: tuple[tuple[float, str], ...] | None = None
+    stars: tuple[tuple[float, float], ...] = ()
+    legend: bool = True
 
 
 @dataclass(frozen=True)
@@ -76,6 +94,8 @@ class PanelFigure:
     log_y, log_x : bool
     same_y : bool
         Whether all panels have the same scale.
+    one_legend : bool
+        Whether the curves are named once, above all panels: they must be the same in each.
     """
 
     title: str
@@ -87,6 +107,7 @@ class PanelFigure:
     log_y: bool = False
     log_x: bool = False
     same_y: bool = True
+    one_legend: bool = False
 
 
 def render_panels(figure: PanelFigure, fmt: str) -> bytes:
@@ -111,7 +132,20 @@ def render_panels(figure: PanelFigure, fmt: str) -> bytes:
                 _draw(ax, figure, figure.panels[place])
             else:
                 ax.set_visible(False)
-        frame(drawn, figure.title, figure.notes)
+        if figure.one_legend:
+            # The title goes with it: above a legend outside the axes no room is kept for one.
+            handles, labels = axes[0].get_legend_handles_labels()
+            drawn.legend(
+                handles,
+                labels,
+                title=plain(figure.title),
+                title_fontsize=10,
+                fontsize=7,
+                loc="outside upper center",
+                ncols=min(3, len(labels)),
+                frameon=False,
+            )
+        frame(drawn, "" if figure.one_legend else figure.title, figure.notes)
     return buffer.getvalue()
 
 
@@ -136,14 +170,32 @@ def _draw(ax: "Axes", figure: PanelFigure, panel: Panel) -> None:
     ax.set_ylabel(plain(panel.y_label or figure.y_label))
     ax.tick_params(labelleft=True)
     ax.grid(visible=True, alpha=0.25)
-    if figure.log_y:
+    if figure.log_y if panel.log_y is None else panel.log_y:
         ax.set_yscale("log")
+        _log_ticks(ax.yaxis, [value for curve in panel.curves for value in curve.y])
     if figure.log_x if panel.log_x is None else panel.log_x:
         ax.set_xscale("log")
-    if figure.ticks is not None:
-        ax.set_xticks([position for position, _ in figure.ticks], [text for _, text in figure.ticks], rotation=45)
-    if shown:
+        _log_ticks(ax.xaxis, [value for curve in panel.curves for value in curve.x])
+    ticks = panel.ticks if panel.ticks is not None else figure.ticks
+    if ticks is not None:
+        turn = 45 if sum(len(text) + 2 for _, text in ticks) > 36 else 0
+        ax.set_xticks([position for position, _ in ticks], [plain(text) for _, text in ticks], rotation=turn)
+    for x, y in panel.stars:
+        ax.plot([x], [y], "*", color="#d55e00", markersize=12, markeredgecolor="k", zorder=5)
+    if shown and panel.legend and not figure.one_legend:
         ax.legend(handles=shown, fontsize=7)
+
+
+def _log_ticks(axis: Any, values: list[float]) -> None:
+    """Name few places of a logarithmic axis, in plain numbers: over a short range also 2 and 5 times a power of 10."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    positive = [value for value in values if value > 0]
+    decades = math.log10(max(positive) / min(positive)) if positive else 0.0
+    subs = (1.0, 2.0, 5.0) if decades < 2.5 else (1.0,)
+    axis.set_major_locator(LogLocator(subs=subs, numticks=12))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _curve(ax: "Axes", curve: Curve, style: dict[str, Any]) -> list[Any]:
@@ -151,6 +203,10 @@ def _curve(ax: "Axes", curve: Curve, style: dict[str, Any]) -> list[Any]:
     if curve.kind == "fit":
         ax.plot(curve.x, curve.y, color=style["color"], linewidth=0.8, linestyle=style["linestyle"], alpha=0.8)
         return []
+    if curve.kind == "plain":
+        return list(
+            ax.plot(curve.x, curve.y, label=plain(curve.label), color=style["color"], linestyle=style["linestyle"])
+        )
     if curve.kind == "points":
         style["linestyle"] = "none"
     drawn = ax.errorbar(

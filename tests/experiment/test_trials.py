@@ -3,14 +3,21 @@
 import pytest
 
 from mlrank.experiment import run, stored_trials
-from tests.experiment.small import small_config
+from tests.experiment.small import CONFIG, small_config
+
+# Without a penalty (lam = 0) nu has no effect: such points are fitted once. Settings of one value are not searched.
+FIXED = (
+    CONFIG.replace("lam: [0, 1],", "lam: [0, 1], nu: [0.5, 2],")
+    .replace("C: [0.1, 1, 10]", "C: [0.1, 1, 10], tol: 0.01")
+    .replace("svr_midpoint, ", "svr_midpoint, epsilon: 0.2, ")
+)
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("trials")
     events = []
-    config = small_config(folder, split="{kind: kfold, folds: 2, repeats: 1}")
+    config = small_config(folder, split="{kind: kfold, folds: 2, repeats: 1}", text=FIXED)
     found = run(config, folder / "results", notify=events.append)
     for path in folder.glob("*.svm"):
         path.unlink()
@@ -24,9 +31,10 @@ def test_every_trial_is_found_with_its_settings(made):
     assert {trial["key"] for trial in trials} == set(fitted)
     for trial in trials:
         if trial["method"] == "Binary-SVM":
-            assert trial["settings"] == fitted[trial["key"]]
-    # 2 splits x 3 folds x (3 points + 2 * 2 * 2 points), those without effect among them
-    assert len(trials) == 2 * 3 * (3 + 8)
+            assert {**trial["settings"], "tol": 0.01} == fitted[trial["key"]]
+    # 2 splits x 3 folds x (3 points + 2 * 2 * 2 * 2 points), of which 2 * 2 are not fitted but have another's value
+    assert len(trials) == 2 * 3 * (3 + 16)
+    assert len(fitted) == 2 * 3 * (3 + 12)
 
 
 def test_settings_of_parts_are_named_as_in_a_run(made):

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def record(method, dataset, split, value, metric="f1_macro", **changes):
+def record(method, dataset, split, value, metric="f1_macro", /, **changes):
     """A finished run; `value` None makes it a failed one."""
     made = {
         "format": 1,

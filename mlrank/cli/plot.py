@@ -1,0 +1,119 @@
+"""``mlrank plot``: figures of experiments that have run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from mlrank.cli.folders import Stored
+    from mlrank.plots import AnyFigure, Material
+
+__all__ = ["material_of", "plot"]
+
+
+def plot(
+    results: Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="Results folders of experiments.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="What to draw (see below), or all.")],
+    metric: Annotated[
+        list[str] | None, typer.Option("--metric", "-m", help="May be repeated. Default: those of the config.")
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option("--method", help="Draw these methods alone; may be repeated.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Default: figures/ in the first results folder.")
+    ] = None,
+    format: Annotated[
+        list[str] | None, typer.Option("--format", "-f", help="svg, pdf or png; may be repeated. Default: svg and pdf.")
+    ] = None,
+) -> None:
+    """Draw figures from what is in results folders; nothing is fitted. They can be read in print and without colour.
+
+    Kinds:
+
+    * `learning`: a metric against the number of training rows
+    * `sensitivity`: the search's metric along each setting, and for pairs of settings
+    * `convergence`: certificate and objective against iterations and seconds
+    * `runtime`: seconds of a fit against rows, features and labels, with exponents
+    * `labels`: F1 (or another metric) of each label against its frequency
+    * `threshold`: F1, precision and recall against one threshold for all scores
+    * `cooccurrence`, `correlation`: which labels go together
+    * `critical`: mean ranks over data sets with critical differences
+    * `all`: whatever the runs have enough for; what cannot be drawn is said
+
+    Examples:
+
+    * `mlrank plot results/quickstart sensitivity`
+    * `mlrank plot results/quickstart labels --metric auc_macro --format png`
+    * `mlrank plot results/n100 results/n200 results/n400 learning --metric f1_micro`
+    * `mlrank plot results/yeast results/scene results/emotions critical --metric f1_macro --out figures`
+    * `mlrank plot results/quickstart all`
+    """
+    from mlrank.cli.folders import read_folders
+    from mlrank.errors import UserError, unknown_name
+    from mlrank.plots import FORMATS, KINDS
+
+    formats = list(dict.fromkeys(format or ("svg", "pdf")))
+    for fmt in formats:
+        if fmt not in FORMATS:
+            raise UserError(unknown_name("format of a figure", fmt, FORMATS))
+    stored = read_folders(results)
+    given = material_of(stored, metric, method, names=kind in ("cooccurrence", "correlation", "all"))
+    folder = out or next(iter(stored.folders.values())).path / "figures"
+    wanted = list(KINDS) if kind == "all" else [kind]
+    drawn = 0
+    for name in wanted:
+        drawn += _draw(name, given, folder, formats, tell=kind == "all")
+    if not drawn:
+        raise UserError("nothing could be drawn")
+
+
+def material_of(
+    stored: "Stored", metrics: Sequence[str] | None, methods: Sequence[str] | None, names: bool
+) -> "Material":
+    """Return what figures are drawn from; the names of labels are read from the data if `names` and they are there."""
+    from mlrank.cli.label_names import label_names
+    from mlrank.errors import UserError, unknown_name
+    from mlrank.experiment import stored_trials
+    from mlrank.plots import Material
+
+    known = dict.fromkeys(record["method"] for record in stored.records)
+    for method in methods or ():
+        if method not in known:
+            raise UserError(unknown_name("method", method, known))
+    kept = [record for record in stored.records if not methods or record["method"] in methods]
+    trials = []
+    for experiment, folder in stored.folders.items():
+        trials += stored_trials(folder, [record for record in kept if record["experiment"] == experiment])
+    called = label_names(stored) if names else {}
+    return Material(kept, metrics or stored.metrics, trials, stored.arrays, called, named=bool(metrics))
+
+
+def _draw(kind: str, given: "Material", folder: Path, formats: Sequence[str], tell: bool) -> int:
+    """Draw the figures of a kind and return their number; `tell` what cannot be drawn instead of failing."""
+    from mlrank.errors import UserError
+    from mlrank.plots import figures_of_kind
+
+    try:
+        figures = figures_of_kind(kind, given)
+    except UserError as error:
+        if not tell:
+            raise
+        typer.echo(f"{kind}: not drawn: {error}", err=True)
+        return 0
+    for name, figure in figures.items():
+        _write(name, figure, folder, formats)
+    return len(figures)
+
+
+def _write(name: str, figure: "AnyFigure", folder: Path, formats: Sequence[str]) -> None:
+    from mlrank.plots import render
+    from mlrank.results import safe_name
+    from mlrank.results.files import write_atomic
+
+    for fmt in formats:
+        path = folder / f"{safe_name(name)}.{fmt}"
+        write_atomic(path, render(figure, fmt))
+        typer.echo(path)

@@ -1,0 +1,122 @@
+"""How a certificate and an objective fall with iterations and time, from fits that were stopped at different limits."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import median
+from typing import Any
+
+from mlrank.errors import UserError
+from mlrank.plots.panels import Curve, Panel, PanelFigure
+from mlrank.plots.runs import Record, origin
+
+__all__ = ["convergence_figure"]
+
+# The settings that say when a fit stops.
+LIMITS = ("max_iter", "tol")
+Fit = Mapping[str, Any]
+
+
+def convergence_figure(trials: Sequence[Mapping[str, Any]], records: Sequence[Record]) -> PanelFigure:
+    """Return the certificate, and the objective of runs, against iterations and seconds.
+
+    Each point is the median over the fits that have the same limits; a curve needs points at two limits.
+
+    Parameters
+    ----------
+    trials : as `mlrank.experiment.stored_trials` returns them
+    records : runs; of several experiments that differ in a limit, or of one
+
+    Raises
+    ------
+    UserError
+        If no method was fitted with two limits.
+    """
+    done = [record for record in records if record["status"] == "done"]
+    fits = [*_of_trials(trials, done), *_of_runs(done)]
+    panels = []
+    for name, x_label in (("n_iter", "iterations"), ("seconds", "seconds")):
+        for value, y_label in (("optimality", "certificate"), ("objective", "objective")):
+            curves = tuple(_curves(fits, name, value))
+            if curves:
+                log = value == "optimality"
+                panels.append(Panel(f"{y_label} against {x_label}", curves, (), x_label, y_label, True, log_y=log))
+    if not panels:
+        raise UserError(
+            "no convergence to draw: no method was fitted with two limits; "
+            "give 'tol' or 'max_iter' as a list in the configuration, or results of experiments that differ in them"
+        )
+    notes = [
+        "Each point is a fit of its own, stopped at another limit (tol or max_iter); medians over folds and splits.",
+        "The unit of an iteration is the solver's own, so curves of different solvers are compared by seconds.",
+    ]
+    zeros = sum(fit["optimality"] == 0 for fit in fits)
+    if zeros:
+        notes.append(f"{zeros} fits with a certificate of exactly 0 have no place on a logarithmic axis.")
+    notes.append(origin(done))
+    return PanelFigure("Convergence", tuple(panels), "", "", tuple(notes), same_y=False)
+
+
+def _of_trials(trials: Sequence[Mapping[str, Any]], done: Sequence[Record]) -> Iterator[Fit]:
+    """Yield the fits of searches over a limit, the other settings as they were chosen most often."""
+    for method in dict.fromkeys(trial["method"] for trial in trials):
+        searched = [record["searched"] for record in done if record["method"] == method and record["searched"]]
+        others = [_others(settings) for settings in searched if set(LIMITS) & set(settings)]
+        if not others:
+            continue
+        common = Counter(others).most_common(1)[0][0]
+        for trial in trials:
+            if trial["method"] == method and not trial["error"] and _others(trial["settings"]) == common:
+                yield {
+                    "curve": f"{method} on {trial['dataset']} (folds)",
+                    "others": common,
+                    "limit": _limit(trial["settings"]),
+                    "n_iter": trial["n_iter"],
+                    "seconds": trial["time"]["fit"],
+                    "optimality": trial["optimality"],
+                    "objective": None,
+                }
+
+
+def _of_runs(done: Sequence[Record]) -> Iterator[Fit]:
+    for record in done:
+        yield {
+            "curve": f"{record['method']} on {record['dataset']['name']}",
+            "others": _others(record["settings"]),
+            "limit": _limit(record["settings"]),
+            "n_iter": record["info"]["n_iter"],
+            "seconds": record["time"]["fit"],
+            "optimality": record["info"]["optimality"],
+            "objective": record["info"]["objective"],
+        }
+
+
+Settings = tuple[tuple[str, str], ...]
+
+
+def _others(settings: Mapping[str, Any]) -> Settings:
+    """Return the settings that must be the same along a curve; the seed follows from the others."""
+    return tuple(sorted((name, repr(value)) for name, value in settings.items() if name not in (*LIMITS, "seed")))
+
+
+def _limit(settings: Mapping[str, Any]) -> Settings:
+    return tuple((name, repr(settings[name])) for name in LIMITS if name in settings)
+
+
+def _curves(fits: Sequence[Fit], x: str, y: str) -> Iterator[Curve]:
+    groups: dict[tuple[str, Settings], dict[Settings, list[tuple[float, float]]]] = {}
+    for fit in fits:
+        drawable = fit[y] is not None and fit[x] and (y == "objective" or fit[y] > 0)
+        if drawable:
+            limits = groups.setdefault((fit["curve"], fit["others"]), {})
+            limits.setdefault(fit["limit"], []).append((float(fit[x]), float(fit[y])))
+    found = {key: limits for key, limits in groups.items() if len(limits) > 1}
+    for (name, others), limits in found.items():
+        alike = [other for curve, other in found if curve == name]
+        points = sorted((median(a for a, _ in group), median(b for _, b in group)) for group in limits.values())
+        yield Curve(name + _told(others, alike), tuple(a for a, _ in points), tuple(b for _, b in points))
+
+
+def _told(others: Settings, alike: Sequence[Settings]) -> str:
+    """Return the settings that tell a curve from those of the same name."""
+    own = [f"{name}={value}" for name, value in others if any((name, value) not in other for other in alike)]
+    return f", {', '.join(own)}" if own else ""

@@ -1,0 +1,51 @@
+"""Figures of the plane from stored runs."""
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from mlrank.cli.figures import draw_figures
+from mlrank.datasets import load_dataset
+from mlrank.errors import UserError
+from mlrank.plots import FORMATS
+from mlrank.reproduce import load_recipe
+from mlrank.results import RunFolder
+
+
+def drawn(recipe, folder):
+    console = Console(file=io.StringIO(), width=200)
+    draw_figures(recipe, recipe.data[0], None, folder, folder.path.parent, 1, True, console)
+    return console.file.getvalue()
+
+
+def test_the_toys_figure_is_drawn_from_its_runs_alone(tmp_path):
+    recipe, data = load_recipe("mlr-toy"), load_dataset("mlr-toy")
+    folder = RunFolder.create(tmp_path, "mlr-toy")
+    test = data.official[1]
+    for place, method in enumerate(recipe.experiment["methods"]):
+        record = {"dataset": {"name": "mlr-toy"}, "split": "official", "method": method, "status": "done"}
+        scores = np.roll(np.eye(5), place, axis=1)[data.Y[test].argmax(axis=1)]
+        folder.write_run(record, {"rows": test, "scores": scores})
+    text = drawn(recipe, folder)
+    assert text.splitlines() == [
+        "Figure 1: five classes in the plane",
+        f"  {folder.path / 'figures' / 'figure1'}.png",
+    ]
+    assert {path.name for path in (folder.path / "figures").iterdir()} == {f"figure1.{fmt}" for fmt in FORMATS}
+    svg = (folder.path / "figures" / "figure1.svg").read_text()
+    assert ">(c) multi-label ranking<" in svg
+    assert "no run" not in svg
+
+
+def test_methods_without_a_run_are_told(tmp_path):
+    recipe = load_recipe("mlr-toy")
+    folder = RunFolder.create(tmp_path, "mlr-toy")
+    drawn(recipe, folder)
+    assert (folder.path / "figures" / "figure1.svg").read_text().count("no run") == 3
+
+
+def test_recipes_without_figures_say_so(tmp_path):
+    with pytest.raises(UserError, match="the recipe 'voc2006' has no figures"):
+        drawn(load_recipe("voc2006"), RunFolder.create(tmp_path, "voc2006"))

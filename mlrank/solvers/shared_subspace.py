@@ -101,7 +101,7 @@ class SharedSubspace:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
         size = n_samples if self.kernel != "linear" else min(n_samples, n_features)
         operations = float(n_samples) * n_features * size + 10.0 * float(size) ** 3
-        return operations, 8.0 * (3.0 * size**2 + n_samples * n_labels)
+        return operations, 8.0 * (5.0 * size**2 + n_samples * n_labels)
 
     def fit(self, train: TrainingSet, prepared: Decomposed | None = None) -> LinearModel | KernelModel:
         """Solve the problem on `train`; a label that all rows carry, or none, has the constant score 1 or 0.

@@ -29,7 +29,7 @@ format: $(STAMP)  ## rewrite the code in the house format
 	$(BIN)/ruff format .
 
 test: $(STAMP)  ## run the tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist worksteal
 
 bench: $(STAMP)  ## measure speed against the obvious alternatives
 	$(BIN)/pytest tests/benchmarks -s -o addopts=

@@ -11,6 +11,7 @@ from mlrank.cli.datasets import app as datasets
 from mlrank.cli.evaluate import evaluate
 from mlrank.cli.plot import plot
 from mlrank.cli.predict import predict
+from mlrank.cli.report import report
 from mlrank.cli.reproduce import reproduce
 from mlrank.cli.status import status, why
 from mlrank.cli.table import table
@@ -59,6 +60,7 @@ app.command("reproduce")(reproduce)
 app.command("table")(table)
 app.command("compare")(compare)
 app.command("plot")(plot)
+app.command("report")(report)
 app.command("status")(status)
 app.command("why")(why)
 app.add_typer(datasets, name="datasets")

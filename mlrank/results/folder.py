@@ -171,7 +171,7 @@ class RunFolder:
             If a record is damaged.
         """
         records = [_read_record(path) for path in sorted(self.path.glob("runs/*/*/*.json"))]
-        keys = self._planned_keys()
+        keys = self.planned_keys()
         if keys is not None:
             records = [record for record in records if record.get("key") in keys]
         config = self.read_config() if (self.path / "config.yaml").exists() else {}
@@ -185,7 +185,14 @@ class RunFolder:
 
         return sorted(records, key=order)
 
-    def _planned_keys(self) -> set[str] | None:
+    def planned_keys(self) -> set[str] | None:
+        """Return the keys of the runs that the present configuration asks for; None if that was never written.
+
+        Raises
+        ------
+        UserError
+            If the list is damaged.
+        """
         path = self.path / PLANNED
         if not path.exists():
             return None

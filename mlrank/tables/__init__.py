@@ -1,7 +1,7 @@
 """Tables of results: methods by metrics for each dataset, or any other way round, with settings, time, certificate."""
 
-from mlrank.tables.arrange import Grid, Layout, arrange
-from mlrank.tables.build import build_tables
+from mlrank.tables.arrange import Grid, Layout, Shown, arrange, to_grid
+from mlrank.tables.build import build_tables, show_value
 from mlrank.tables.columns import RUNTIMES
 from mlrank.tables.compared import grid_of_datasets, grid_of_labels, grid_of_splits
 from mlrank.tables.files import environments_of, write_tables
@@ -16,6 +16,7 @@ __all__ = [
     "Grid",
     "Layout",
     "Row",
+    "Shown",
     "Table",
     "arrange",
     "build_tables",
@@ -26,6 +27,8 @@ __all__ = [
     "grid_to_html",
     "render",
     "render_grids",
+    "show_value",
+    "to_grid",
     "to_rich",
     "write_tables",
 ]

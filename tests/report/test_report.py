@@ -1,0 +1,238 @@
+"""The report of an experiment: whole, escaped, without a network, small, and alive in a browser."""
+
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+from typer.testing import CliRunner
+
+from mlrank.cli import app
+from mlrank.errors import UserError
+from mlrank.experiment import run
+from mlrank.plots import Material
+from mlrank.report import LIMIT_BYTES, Report, render_report
+from mlrank.report.drawings import drawings, inline
+from tests.experiment.small import small_config
+from tests.stats.records import arrays, record, table
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+HOSTILE = """<script>alert('1')</script>"&amp;</table>{{ 7 * 7 }}"""
+
+
+class Page(HTMLParser):
+    """Checks that tags match; collects text by section, tables, ids, and what the page would load."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.ids, self.loads, self.tables, self.sections = [], [], [], [], {}
+        self.section = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.loads += [found[name] for name in ("src", "href", "xlink:href", "action", "data") if name in found]
+        if "id" in found:
+            self.ids.append(found["id"])
+        if tag == "section":
+            self.section = found["id"]
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if {"td", "th"} & set(self.open):
+            self.tables[-1][-1][-1] += data
+        self.sections[self.section] = self.sections.get(self.section, "") + data
+
+
+def made(records, **changes):
+    given = Material(records, ["f1_macro"], [], lambda found: arrays(len(found["method"])))
+    parts = {
+        "name": "demo",
+        "records": records,
+        "n_planned": len(records),
+        "config": "name: demo\n",
+        "environments": {},
+        "material": given,
+        "version": "0.0.0",
+        "metrics": ["f1_macro"],
+    }
+    return render_report(Report(**{**parts, **changes}))
+
+
+RECORDS = [
+    *table({"A": {"x": [0.5, 0.6]}, "B": {"x": [0.4, 0.55]}}),
+    record("C", "x", "r0", 0.3, searched={"C": 8.0}, info={"converged": False, "notes": ["slow"]}),
+    record("C", "x", "r1", None, error="Traceback:\n  line 3\nValueError: <too small>"),
+]
+
+
+def test_everything_that_the_folder_tells_is_on_the_page():
+    environment = {"python": "3.11", "versions": {"numpy": "2.4"}, "cpu": "one", "cores": 2, "blas": [], "commit": None}
+    page = Page(made(RECORDS, n_planned=8, environments={"demo": environment}))
+    said = page.sections
+    assert "5 done of 8 planned, 1 failed" in said["summary"]
+    assert "f1_macro on x: A (0.5500)" in said["summary"]
+    assert "1 of 5" in said["summary"]
+    assert "mean ± standard deviation over 2 splits" in said["tables"]
+    assert "On x, f1_macro" in said["comparisons"]
+    assert "only the 1 of 2 splits on which every method has f1_macro" in said["comparisons"]
+    assert "x / r1 / C: ValueError: <too small>" in said["failures"]
+    assert "line 3" in said["failures"]
+    assert "versions.numpy" in said["environment"]
+    assert "name: demo" in said["configuration"]
+    assert "learning: no learning curve" in said["figures"]
+
+
+def test_tables_of_runs_have_a_row_for_each():
+    settings, certificates = Page(made(RECORDS)).tables[-2:]
+    assert settings[5][:4] == ["C", "x", "r0", "C=8"]
+    assert len(settings) == 1 + 6
+    assert certificates[5] == ["C", "x", "r0", "no †", "1.0e-04", "3", "1", "0.5", "slow"]
+    assert len(certificates) == 1 + 5  # the failed run has none
+
+
+def test_nothing_is_loaded_and_no_id_is_used_twice():
+    text = made(RECORDS)
+    page = Page(text)
+    assert len(page.ids) == len(set(page.ids))
+    assert all(load.startswith(("#", "data:")) for load in page.loads)
+    assert all(load[1:] in page.ids for load in page.loads if load.startswith("#"))
+    assert set(re.findall(r"url\(#([^)]+)\)", text)) <= set(page.ids)
+    assert not re.search(r"@import|url\((?!#)|fetch\(|XMLHttp", text)
+
+
+def test_hostile_names_stay_text_everywhere():
+    kinds = {"solver": HOSTILE, "experiment": HOSTILE, "info": {"notes": [HOSTILE]}, "settings": {"C": HOSTILE}}
+    records = [
+        *(record(HOSTILE + name, HOSTILE, "r0", 0.5, dataset={"source": HOSTILE}, **kinds) for name in "AB"),
+        record("C", HOSTILE, HOSTILE, None, error=HOSTILE, experiment=HOSTILE),
+    ]
+    text = made(records, name=HOSTILE, config=HOSTILE, environments={HOSTILE: ENVIRONMENT | {"cpu": HOSTILE}})
+    page = Page(text)
+    assert text.count("<script") == 1
+    assert "{{ 7 * 7 }}" in page.sections["configuration"]
+    for section in ("tables", "settings", "certificates", "failures", "environment", "configuration", "comparisons"):
+        assert HOSTILE in page.sections[section], section
+
+
+ENVIRONMENT = {"python": "3.11", "versions": {}, "cpu": "one", "cores": 2, "blas": [], "commit": "c" * 40}
+
+
+def test_generated_data_are_warned_of_at_the_top():
+    records = table({"A": {"x": [0.5]}, "B": {"x": [0.4]}}, dataset={"stand_in": True})
+    assert "Stand-in data, generated: x." in Page(made(records)).sections["summary"]
+    assert "Stand-in" not in Page(made(RECORDS)).sections["summary"]
+
+
+def test_one_method_has_no_comparison_and_that_is_said():
+    said = Page(made(table({"A": {"x": [0.5]}}))).sections["comparisons"]
+    assert "no comparison: a comparison in f1_macro needs two methods with values, found 1" in said
+
+
+def test_figures_that_do_not_fit_are_left_out_and_said():
+    given = Material(RECORDS, ["f1_macro"], [], lambda found: arrays(len(found["method"])))
+    everything, _ = drawings(given, 10**8)
+    sizes = [len(drawing.svg) for drawing in everything]
+    some, said = drawings(given, sum(sizes) - 1)
+    assert len(some) == len(everything) - 1
+    assert any("too large for this page, 'mlrank plot RESULTS" in line for line in said)
+    assert sum(len(drawing.svg) for drawing in some) < sum(sizes)
+
+
+def test_svg_inside_a_page_adapts_and_has_ids_of_its_own():
+    svg = '<?xml version="1.0"?>\n<svg width="100pt" height="50pt" viewBox="0 0 100 50"><metadata>m</metadata>'
+    svg += '<defs><clipPath id="c"/></defs><g id="g" clip-path="url(#c)"><use xlink:href="#g"/></g></svg>'
+    assert inline(svg, 3) == (
+        '<svg viewBox="0 0 100 50" role="img" style="min-width:70pt"><defs><clipPath id="f3-c"/></defs>'
+        '<g id="f3-g" clip-path="url(#f3-c)"><use xlink:href="#f3-g"/></g></svg>'
+    )
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    path = tmp_path_factory.mktemp("report")
+    folder = run(small_config(path), path / "results").path
+    result = CliRunner().invoke(app, ["report", str(folder)])
+    assert result.exit_code == 0, result.output
+    assert f"written to {folder / 'report.html'}" in result.stdout
+    return folder / "report.html"
+
+
+def test_the_command_writes_one_small_file(written):
+    assert 10_000 < written.stat().st_size < LIMIT_BYTES
+    page = Page(written.read_text())
+    assert "2 done of 2 planned" in page.sections["summary"]
+    assert "binary_svm" in page.sections["configuration"]
+
+
+def test_a_metric_that_is_none_is_told(written):
+    result = CliRunner().invoke(app, ["report", str(written.parent), "--metric", "f1"])
+    assert isinstance(result.exception, UserError)
+    assert "unknown metric 'f1'" in str(result.exception)
+
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+CLICKS = """<script>
+const told = [];
+const column = (table, place) => [...table.tBodies[0].rows].map((row) => row.cells[place].textContent);
+const table = document.querySelector("#certificates table"), heads = table.querySelectorAll("thead th");
+for (const [place, times] of [[5, 1], [5, 2], [0, 1], [0, 2]]) {
+  heads[0].removeAttribute("aria-sort"); heads[5].removeAttribute("aria-sort");
+  for (let i = 0; i < times; i++) heads[place].click();
+  told.push(heads[place].getAttribute("aria-sort") + " " + column(table, place).join(" "));
+}
+heads[5].dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
+told.push("key " + heads[5].getAttribute("aria-sort"));
+told.push("width " + (document.documentElement.scrollWidth <= window.innerWidth));
+const note = document.createElement("pre");
+note.id = "told";
+note.textContent = told.join("\\n");
+document.body.append(note);
+</script>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium is installed")
+def test_in_a_browser_tables_sort_and_nothing_is_wrong(tmp_path):
+    numbers = {"A": 7, "B": 100, "C": 20}
+    records = [record(name, "x", "r0", 0.5, info={"n_iter": n}) for name, n in numbers.items()]
+    page = tmp_path / "page.html"
+    page.write_text(made(records).replace("</body>", f"{CLICKS}</body>"))
+    command = [
+        CHROMIUM,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--window-size=390,800",
+        "--enable-logging=stderr",
+    ]
+    command += [f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "CONSOLE" not in done.stderr, done.stderr
+    told = re.search(r'<pre id="told">([^<]*)</pre>', done.stdout).group(1).splitlines()
+    assert told == [
+        "ascending 7 20 100",
+        "descending 100 20 7",
+        "ascending A B C",
+        "descending C B A",
+        "key ascending",
+        "width true",
+    ]

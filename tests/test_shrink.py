@@ -52,7 +52,7 @@ def test_values_that_squares_cannot_tell_apart_are_told_apart(shape):
     A = some_matrix(*shape, np.array([1.0, 3e-9, 0.9e-9]))
     found = shrink_singular_values(A, 1e-9, accuracy=1e-6)
     assert np.allclose(np.sort(found.values), [2e-9, 1.0], rtol=1e-6)
-    assert found.slack <= 1e-5
+    assert found.slack <= 1e-4
 
 
 def test_what_the_accuracy_allows_is_what_the_slack_bounds():

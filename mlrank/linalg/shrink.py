@@ -10,6 +10,8 @@ from mlrank.arrays import FloatArray
 __all__ = ["Shrunk", "largest_singular_value", "shrink_singular_values"]
 
 EPS = float(np.finfo(np.float64).eps)
+# What the decomposition and the product that puts the matrix together again may round, in sums of EPS.
+PRODUCTS = 4
 # Where so small a part of all eigenvectors is expected to be needed, those alone are computed.
 FEW = 1 / 8
 
@@ -68,7 +70,7 @@ def shrink_singular_values(A: FloatArray, threshold: float, accuracy: float = 1e
 
 def _by_decomposition(A: FloatArray, threshold: float) -> Shrunk:
     left, values, right = svd(A, full_matrices=False, check_finite=False)
-    slack = max(A.shape) * EPS * float(values[0]) / threshold
+    slack = PRODUCTS * sum(A.shape) * EPS * float(values[0]) / threshold
     shrunken = values[values > threshold] - threshold
     return Shrunk((left[:, : len(shrunken)] * shrunken) @ right[: len(shrunken)], shrunken, slack)
 

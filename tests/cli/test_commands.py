@@ -98,7 +98,7 @@ def test_mistakes_in_the_configuration_are_one_line_with_its_place(mlrank, tmp_p
 def test_a_split_larger_than_the_data_is_refused_before_any_fit(mlrank, tmp_path):
     write_config(tmp_path / "c.yaml", split="{kind: holdout, train: 80, test: 20}")
     code, _, err = mlrank("train", "c.yaml")
-    assert (code, err) == (1, "mlrank: holdout wants 80 + 20 rows, the data has 90\n")
+    assert (code, err) == (1, "mlrank: 'train': holdout wants 80 + 20 rows, the data has 90\n")
 
 
 @pytest.mark.parametrize(

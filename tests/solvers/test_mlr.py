@@ -1,6 +1,7 @@
 """MLR: fixtures, blocks, certificates and objectives from the definitions, one pass against the textbook, refusals."""
 
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from mlrank.solvers._mlr_ascent import ascend
 from mlrank.solvers._mlr_kernels import project
 from mlrank.solvers._mlr_labels import Labels, label_mix
 from mlrank.solvers._mlr_rows import NO_BOUNDS, GramRows, LinearRows, Problem
-from tests.solvers.problems import FIXTURES, SCENARIOS, load, random_problem
+from tests.solvers.problems import SCENARIOS, load, random_problem
 
 MLR = SOLVERS["mlr"]
 KINDS = {"lin": "linear", "rbf": "rbf", "chi2": "chi2"}
@@ -80,7 +81,7 @@ def test_reaches_the_independently_computed_optimum(scenario, form, kind):
 
 @pytest.mark.parametrize("printed", [False, True])
 def test_stored_blocks_are_solved_exactly(printed):
-    with np.load(FIXTURES / "mlr_blocks.npz") as b:
+    with np.load(Path(__file__).with_name("mlr_blocks.npz")) as b:
         for f, y, kappa, C, alpha in zip(
             *(b[key] for key in ("blk_f", "blk_s", "blk_kii", "blk_C")),
             b["blk_alpha_printed" if printed else "blk_alpha"],

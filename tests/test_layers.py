@@ -21,7 +21,7 @@ ROWS = (
     ("tables", "plots"),
     ("report",),
     ("reproduce",),
-    ("experiment", "prediction", "sklearn"),
+    ("experiment", "explain", "prediction", "sklearn"),
     ("notebook",),
     ("cli",),
     ("__main__",),

@@ -9,6 +9,7 @@ from mlrank import __version__
 from mlrank.cli.compare import compare
 from mlrank.cli.datasets import app as datasets
 from mlrank.cli.evaluate import evaluate
+from mlrank.cli.explain import explain
 from mlrank.cli.plot import plot
 from mlrank.cli.predict import predict
 from mlrank.cli.report import report
@@ -61,6 +62,7 @@ app.command("table")(table)
 app.command("compare")(compare)
 app.command("plot")(plot)
 app.command("report")(report)
+app.command("explain")(explain)
 app.command("status")(status)
 app.command("why")(why)
 app.add_typer(datasets, name="datasets")

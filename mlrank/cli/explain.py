@@ -1,0 +1,121 @@
+"""``mlrank explain``: what a metric, solver, threshold, projection or recipe is."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mlrank.cli.options import Json
+
+if TYPE_CHECKING:
+    from mlrank.explain import Topic
+    from mlrank.tables import Grid
+
+__all__ = ["explain"]
+
+
+def explain(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A metric, solver, threshold, projection or recipe.")
+    ] = None,
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", metavar="RUN", help="Results folder: its values in the metric, by each rule."),
+    ] = None,
+    method: Annotated[
+        list[str] | None, typer.Option("--method", help="Of these methods alone; may be repeated.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Explain a name: its definition, where it comes from, its settings. Without a name: list what can be explained.
+
+    For a metric also what mlrank, scikit-learn, Mulan and MEKA do where definitions leave cases open (a label that is
+    absent, a tied pair, a row without labels), with --run the value of stored runs under each of these rules.
+
+    Examples:
+
+    * `mlrank explain`
+    * `mlrank explain f1_macro`
+    * `mlrank explain f1_macro --run results/quickstart`
+    * `mlrank explain rank_svm`
+    * `mlrank explain svr_midpoint`
+    * `mlrank explain imageclef`
+    """
+    from mlrank import explain as topics
+    from mlrank.results import dump_json
+
+    if name is None:
+        _list(as_json)
+        return
+    found = topics.explain(name)
+    values = [] if run is None else [_values(found, run, method)]
+    if as_json:
+        shown = [asdict(topic) for topic in found]
+        typer.echo(dump_json({"topics": shown, "values": [asdict(grid) for grid in values]}), nl=False)
+        return
+    for topic in found:
+        _print(topic)
+    _print_grids(values)
+
+
+def _list(as_json: bool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from mlrank.explain import topics
+    from mlrank.results import dump_json
+
+    found = topics()
+    if as_json:
+        typer.echo(dump_json(found), nl=False)
+        return
+    for kind, names in found.items():
+        table = Table(title=f"{kind}s", title_justify="left", box=None, show_header=False, pad_edge=False)
+        for name, summary in names.items():
+            table.add_row(name, summary)
+        Console().print(table, "")
+
+
+def _values(found: Sequence["Topic"], run: Path, methods: Sequence[str] | None) -> "Grid":
+    from mlrank.cli.folders import read_folders
+    from mlrank.errors import UserError, unknown_name
+    from mlrank.explain import values_of
+
+    metric = next((topic.name for topic in found if topic.kind == "metric"), None)
+    if metric is None:
+        raise UserError(f"--run goes with a metric, '{found[0].name}' is a {found[0].kind}")
+    stored = read_folders([run])
+    known = dict.fromkeys(record["method"] for record in stored.records)
+    for name in methods or ():
+        if name not in known:
+            raise UserError(unknown_name("method", name, known))
+    records = [
+        record
+        for record in stored.records
+        if record["status"] == "done" and (not methods or record["method"] in methods)
+    ]
+    if not records:
+        raise UserError("no run is finished without failure", run)
+    return values_of(metric, records, stored.arrays)
+
+
+def _print(topic: "Topic") -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    console.print(Text.assemble((topic.name, "bold"), f" ({topic.kind})"))
+    for paragraph in (topic.summary, *topic.paragraphs):
+        console.print()
+        console.print(Text(paragraph))
+    if topic.grids:
+        console.print()
+    _print_grids(topic.grids)
+
+
+def _print_grids(grids: Sequence["Grid"]) -> None:
+    from mlrank.cli.grids import print_grids
+
+    print_grids(grids, "rich")

@@ -1,0 +1,178 @@
+"""What can be explained: metrics, costs, solvers, projections, thresholds and recipes, each as text and grids."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mlrank.errors import UserError, unknown_name
+from mlrank.explain.documented import Documented, documented
+from mlrank.explain.rules import rules_of
+from mlrank.metrics import METRICS
+from mlrank.reproduce import GRADES, load_recipe, recipes
+from mlrank.solvers import PROJECTIONS, SOLVERS
+from mlrank.tables import RUNTIMES, Grid, Shown
+from mlrank.thresholds import THRESHOLDS
+
+__all__ = ["Topic", "explain", "topics"]
+
+
+@dataclass(frozen=True)
+class Topic:
+    """What there is to say about one thing.
+
+    Parameters
+    ----------
+    kind, name : str
+    summary : str
+        One line.
+    paragraphs : tuple of str
+    grids : tuple of Grid
+    """
+
+    kind: str
+    name: str
+    summary: str
+    paragraphs: tuple[str, ...] = ()
+    grids: tuple[Grid, ...] = ()
+
+
+def topics() -> dict[str, dict[str, str]]:
+    """Return the names that can be explained with one line each, by kind."""
+    return {
+        "metric": {name: _first_sentence(metric.definition) for name, metric in METRICS.items()},
+        "cost": {name: runtime.definition for name, runtime in RUNTIMES.items()},
+        "solver": {name: documented(found).summary for name, found in SOLVERS.items()},
+        "projection": {name: documented(found).summary for name, found in PROJECTIONS.items()},
+        "threshold": {name: documented(found).summary for name, found in THRESHOLDS.items()},
+        "recipe": {name: load_recipe(name).title for name in recipes()},
+    }
+
+
+def explain(name: str) -> list[Topic]:
+    """Return what there is to say about everything of this name.
+
+    Raises
+    ------
+    UserError
+        If nothing has it.
+    """
+    known: dict[str, Mapping[str, Any]] = {
+        "metric": METRICS,
+        "cost": RUNTIMES,
+        "solver": SOLVERS,
+        "projection": PROJECTIONS,
+        "threshold": THRESHOLDS,
+        "recipe": dict.fromkeys(recipes()),
+    }
+    found = [_MAKERS[kind](name) for kind, names in known.items() if name in names]
+    if not found:
+        every = [other for names in known.values() for other in names]
+        raise UserError(unknown_name("metric, solver, threshold, projection or recipe", name, every))
+    return found
+
+
+def _first_sentence(text: str) -> str:
+    return f"{text.split('. ')[0].rstrip('.')}."
+
+
+def _metric(name: str) -> Topic:
+    metric = METRICS[name]
+    better = "Higher is better." if metric.higher_is_better else "Lower is better."
+    needs = {"scores": "Needs scores: no threshold touches it.", "sets": "Needs label sets, so a threshold."}
+    rows = tuple((Shown(package), Shown(rule.words)) for package, rule in rules_of(name).items())
+    rules = Grid("What packages do in the cases that definitions leave open", ("package", "rule"), "ll", rows, ())
+    return Topic("metric", name, metric.definition, (f"{better} {needs[metric.needs]}",), (rules,))
+
+
+def _cost(name: str) -> Topic:
+    what = "Median over the splits, with quartiles; lower is better. A column of 'mlrank table --metric'."
+    return Topic("cost", name, RUNTIMES[name].definition, (what,))
+
+
+def _solver(name: str) -> Topic:
+    found = SOLVERS[name]
+    said = [
+        ("USES_UNLABELED", "It uses rows without labels, the test rows among them (‡ in tables)."),
+        ("TRANSDUCTIVE", "Its models score only rows that were there when it was fitted."),
+        ("USES_KNOWN", "It leaves unknown label entries out."),
+    ]
+    flags = [words for flag, words in said if getattr(found, flag, False)]
+    return _settings_topic("solver", name, documented(found), f"solver: {name}", flags)
+
+
+def _projection(name: str) -> Topic:
+    return _settings_topic("projection", name, documented(PROJECTIONS[name]), f"project: {name}", [])
+
+
+def _threshold(name: str) -> Topic:
+    found = THRESHOLDS[name]
+    scores = "held-out" if found.FIT_ON == "heldout" else "training"
+    flags = [f"Fitted to {scores} scores unless the configuration says otherwise."]
+    if found.ORACLE:
+        flags = ["It looks at the true labels of the rows it decides on (* in tables): no method can be used so."]
+    return _settings_topic("threshold", name, documented(found), f"threshold: {name}", flags)
+
+
+def _settings_topic(kind: str, name: str, about: Documented, usage: str, flags: list[str]) -> Topic:
+    rows = tuple(
+        (Shown(setting.name), Shown(setting.kind), Shown(setting.default), Shown(setting.text or "-"))
+        for setting in about.settings
+    )
+    header = ("setting", "values", "default", "meaning")
+    grids = (Grid(f"Settings of {name}", header, "llll", rows, ()),) if rows else ()
+    source = (about.source,) if kind == "solver" or kind == "projection" else ()
+    parts = (about.text, *source, " ".join(flags), f"In a configuration: {usage}")
+    return Topic(kind, name, about.summary, tuple(part for part in parts if part), grids)
+
+
+def _recipe(name: str) -> Topic:
+    recipe = load_recipe(name)
+    paragraphs = (
+        f"{recipe.table} of {recipe.paper}",
+        *(f"Claim: {claim.text}" for claim in recipe.claims),
+        *(f"Protocol: {line}" for line in recipe.protocol),
+        f"Grids: {', '.join(recipe.grids)} (default: {recipe.default_grid}). Run: mlrank reproduce {name}",
+    )
+    data = tuple(
+        (Shown(option.dataset), Shown(GRADES[option.grade]), Shown(option.note), Shown(option.how_to))
+        for option in recipe.data
+    )
+    header = ("data", "grade", "how they differ", "how to get them")
+    grids = (
+        Grid("Data, best first", header, "llll", data, ()),
+        _expected(recipe.expected),
+        _methods(recipe.experiment),
+    )
+    return Topic("recipe", name, recipe.title, paragraphs, grids)
+
+
+def _expected(expected: Mapping[str, Mapping[str, Any]]) -> Grid:
+    metrics = list(dict.fromkeys(metric for by_metric in expected.values() for metric in by_metric))
+    rows = tuple(
+        (Shown(method), *(_number(by_metric.get(metric)) for metric in metrics))
+        for method, by_metric in expected.items()
+    )
+    return Grid("The paper's numbers", ("method", *metrics), "l" + "r" * len(metrics), rows, ())
+
+
+def _number(value: Any) -> Shown:
+    return Shown("-" if value is None else f"{value:g}" if isinstance(value, float) else str(value))
+
+
+def _methods(experiment: Mapping[str, Any]) -> Grid:
+    rows = tuple((Shown(name), Shown(", ".join(_parts(given)))) for name, given in experiment["methods"].items())
+    return Grid("Methods", ("method", "settings"), "ll", rows, ())
+
+
+def _parts(given: Mapping[str, Any]) -> Iterator[str]:
+    return (f"{key}={value}" for key, value in given.items())
+
+
+_MAKERS = {
+    "metric": _metric,
+    "cost": _cost,
+    "solver": _solver,
+    "projection": _projection,
+    "threshold": _threshold,
+    "recipe": _recipe,
+}

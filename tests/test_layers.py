@@ -16,7 +16,7 @@ ROWS = (
     ("kernels", "graphs", "hypergraph", "linalg"),
     ("splits", "scaling", "solvers", "thresholds", "metrics"),
     ("datasets", "models"),
-    ("config", "search", "results"),
+    ("config", "contract", "search", "results"),
     ("stats",),
     ("tables", "plots"),
     ("report",),

@@ -5,6 +5,21 @@ from pathlib import Path
 
 import numpy as np
 
+from mlrank.contract import random_problem
+
+__all__ = [
+    "FIXTURES",
+    "SCENARIOS",
+    "caps",
+    "clique_laplacian",
+    "load",
+    "pairs_of",
+    "random_problem",
+    "rank_dual",
+    "rank_primal",
+    "with_bias",
+]
+
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 SCENARIOS = ("tiny", "edge", "largeC", "sparse", "medium", "wide", "degenerate", "hist")
 
@@ -12,16 +27,6 @@ SCENARIOS = ("tiny", "edge", "largeC", "sparse", "medium", "wide", "degenerate",
 def load(scenario):
     with np.load(FIXTURES / f"{scenario}.npz") as stored:
         return {key: stored[key] for key in stored.files}
-
-
-def random_problem(n=40, m=6, k=5, seed=0):
-    """Return (X, Y) whose labels depend linearly on X with noise, with an empty and a full row."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, m))
-    X[rng.random((n, m)) < 0.3] = 0.0
-    Y = X @ rng.standard_normal((m, k)) + 0.5 * rng.standard_normal((n, k)) > 0.4
-    Y[0], Y[1] = False, True
-    return X, Y
 
 
 def pairs_of(Y) -> Iterator[tuple[int, int, int]]:

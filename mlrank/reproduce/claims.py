@@ -74,6 +74,9 @@ def _found(claim: Claim, metric: str, ours: Mapping[str, float | None]) -> tuple
     if claim.pairs:
         verdicts = {(a, b): _better(ours[a], ours[b], sign) for a, b in claim.pairs}
         return _worst(verdicts.values()), _told(metric, "in this order", verdicts, ours)
+    if claim.best is not None:
+        verdict = _among_the_best(claim.best, ours, claim.places, sign)
+        return verdict, f"{metric}, best first: {_listed(ours, sign)}"
     verdicts = {(a, b): _close(ours[a], ours[b], claim.within) for a, b in claim.close or ()}
     return _worst(verdicts.values()), _told(metric, f"within {claim.within:g} of each other", verdicts, ours)
 
@@ -82,6 +85,14 @@ def _better(better: float | None, worse: float | None, sign: float) -> str:
     if better is None or worse is None or abs(better - worse) <= TIE:
         return "undecided"
     return "held" if sign * (better - worse) > 0 else "failed"
+
+
+def _among_the_best(method: str, ours: Mapping[str, float | None], places: int, sign: float) -> str:
+    """Return whether fewer than `places` others are better; what ties or is missing might be better or not."""
+    found = [_better(value, ours[method], sign) for other, value in ours.items() if other != method]
+    if found.count("held") >= places:
+        return "failed"
+    return "held" if found.count("held") + found.count("undecided") < places else "undecided"
 
 
 def _close(one: float | None, other: float | None, within: float) -> str:

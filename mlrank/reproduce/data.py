@@ -88,4 +88,8 @@ def experiment_mapping(recipe: Recipe, option: DataOption, grid: str, user_data:
     overrides = {key: deepcopy(getattr(option, key)) for key in ("subset", "split") if getattr(option, key) is not None}
     name = recipe.name if grid == recipe.default_grid else f"{recipe.name}-{grid}"
     dataset = deepcopy(user_data) if option.dataset == USER else option.dataset
-    return {"name": name, "datasets": [dataset], **experiment, **overrides}
+    mapping = {"name": name, "datasets": [dataset], **experiment, **overrides}
+    if grid in recipe.effort:
+        for part, changes in recipe.effort[grid].model_dump(exclude_defaults=True).items():
+            mapping[part] = {**mapping.get(part, {}), **changes}
+    return mapping

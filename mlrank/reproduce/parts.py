@@ -11,6 +11,7 @@ __all__ = [
     "USER",
     "Claim",
     "DataOption",
+    "Effort",
     "FigureRecipe",
     "RegionsRecipe",
     "TimesTable",
@@ -53,8 +54,18 @@ class DataOption(BaseModel):
     split: dict[str, Any] | None = None
 
 
+class Effort(BaseModel):
+    """What a grid changes of an experiment, so that fewer runs are made: keys of its split, search and subset."""
+
+    model_config = FROZEN
+
+    split: dict[str, Any] = {}
+    search: dict[str, Any] = {}
+    subset: dict[str, Any] = {}
+
+
 class Claim(BaseModel):
-    """A statement of the paper, judged in each of `metrics`, in one of three forms.
+    """A statement of the paper, judged in each of `metrics`, in one of four forms.
 
     Parameters
     ----------
@@ -63,6 +74,7 @@ class Claim(BaseModel):
     order : these methods come out from best to worst
     pairs : of each pair of methods the first comes out better
     close, within : the two methods of each pair come out no further apart than `within`
+    best, among, places : this method is one of the best so many among these
     """
 
     model_config = FROZEN
@@ -73,12 +85,16 @@ class Claim(BaseModel):
     pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)] | None = None
     close: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)] | None = None
     within: float = Field(default=0.0, ge=0.0)
+    best: str | None = None
+    among: tuple[str, ...] = ()
+    places: int = Field(default=1, ge=1)
 
     @property
     def methods(self) -> tuple[str, ...]:
         """The methods it is about, each once."""
         pairs = (*(self.pairs or ()), *(self.close or ()))
-        return tuple(dict.fromkeys([*(self.order or ()), *(method for pair in pairs for method in pair)]))
+        best = () if self.best is None else (self.best, *self.among)
+        return tuple(dict.fromkeys([*(self.order or ()), *(method for pair in pairs for method in pair), *best]))
 
 
 class TimesTable(BaseModel):
@@ -93,6 +109,7 @@ class TimesTable(BaseModel):
     spread : their standard deviations, where the paper gives them
     claim : what the paper concludes: the first method in `faster_first` is faster than each of the others
     repeats : splits to fit on, where not as many as for the recipe's own table
+    factor : by how much it is faster, at least
     """
 
     model_config = FROZEN
@@ -105,6 +122,7 @@ class TimesTable(BaseModel):
     claim: str
     faster_first: tuple[str, ...] = Field(min_length=2)
     repeats: int | None = Field(default=None, ge=1)
+    factor: float = Field(default=1.0, ge=1.0)
 
 
 class XAxis(BaseModel):

@@ -14,6 +14,7 @@ from mlrank.reproduce.parts import (
     USER,
     Claim,
     DataOption,
+    Effort,
     FigureRecipe,
     RegionsRecipe,
     TimesTable,
@@ -28,6 +29,7 @@ __all__ = [
     "USER",
     "Claim",
     "DataOption",
+    "Effort",
     "FigureRecipe",
     "Recipe",
     "RegionsRecipe",
@@ -50,6 +52,7 @@ class Recipe(BaseModel):
     experiment : an experiment mapping without name and datasets
     grids : per grid name and method, settings that are added to the method
     default_grid : str
+    effort : per grid name, what it changes of the experiment's split, search and subset
     expected : the paper's numbers per method and metric, null where it gives none
     spread : their standard deviations, where the paper gives them; ours then are shown too
     claims : what the paper concludes from them
@@ -68,6 +71,7 @@ class Recipe(BaseModel):
     experiment: dict[str, Any]
     grids: dict[str, dict[str, dict[str, Any]]] = Field(min_length=1)
     default_grid: str = "coarse"
+    effort: dict[str, Effort] = {}
     expected: dict[str, dict[str, float | None]] = Field(min_length=1)
     spread: dict[str, dict[str, float]] = {}
     claims: tuple[Claim, ...] = ()
@@ -110,6 +114,7 @@ def _shipped() -> Path:
 _FIELDS: Mapping[str, Iterable[str]] = {
     "data": DataOption.model_fields,
     "claims": Claim.model_fields,
+    "effort": Effort.model_fields,
     "times": TimesTable.model_fields,
     "figures": FigureRecipe.model_fields,
     "regions": RegionsRecipe.model_fields,
@@ -145,10 +150,12 @@ def _inconsistencies(recipe: Recipe, name: str) -> Iterator[Problem]:
         if dataset in datasets[:place]:
             yield f"the data option '{dataset}' is listed twice", ("data", place, "dataset")
     for place, claim in enumerate(recipe.claims):
-        given = [key for key in ("order", "pairs", "close") if getattr(claim, key)]
+        given = [key for key in ("order", "pairs", "close", "best") if getattr(claim, key)]
         if len(given) != 1:
             found = " and ".join(given) or "none of them"
-            yield f"a claim has one of 'order', 'pairs' and 'close', found {found}", ("claims", place)
+            yield f"a claim has one of 'order', 'pairs', 'close' and 'best', found {found}", ("claims", place)
+        if (claim.best is not None) != bool(claim.among):
+            yield "'best' and 'among' go together", ("claims", place)
     methods = recipe.experiment.get("methods")
     if not isinstance(methods, dict):
         yield "the experiment needs a mapping 'methods'", ("experiment",)
@@ -162,6 +169,8 @@ def _mentions(
     recipe: Recipe, methods: Iterable[str]
 ) -> Iterator[tuple[str, str, Iterable[str], tuple[str | int, ...]]]:
     """Yield every mention of a method or metric: what it is, its name, the known names, its place."""
+    for grid in recipe.effort:
+        yield "grid", grid, recipe.grids, ("effort", grid)
     for grid, by_method in recipe.grids.items():
         for method in by_method:
             yield "method", method, methods, ("grids", grid, method)
@@ -188,6 +197,10 @@ def _mentions(
     for place, claim in enumerate(recipe.claims):
         for at, method in enumerate(claim.order or ()):
             yield "method", method, methods, ("claims", place, "order", at)
+        if claim.best is not None:
+            yield "method", claim.best, methods, ("claims", place, "best")
+        for at, method in enumerate(claim.among):
+            yield "method", method, methods, ("claims", place, "among", at)
         for key, pairs in (("pairs", claim.pairs), ("close", claim.close)):
             for at, pair in enumerate(pairs or ()):
                 for end, method in enumerate(pair):

@@ -85,7 +85,7 @@ def _faster(
     early = not _all_converged(by_method[slow])
     ratio = f"{slow} took {'more than ' if early else ''}{long / quick:.1f} times as long as {fast}"
     # A method that was stopped early says nothing by being faster until then.
-    ordering = "held" if long > quick else "undecided" if early else "failed"
+    ordering = "held" if long > times.factor * quick else "undecided" if early else "failed"
     return ordering, f"{ratio}; {paper}"
 
 

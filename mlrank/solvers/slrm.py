@@ -29,13 +29,14 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray
+from mlrank.arrays import Features, FloatArray
 from mlrank.graphs import gaussian_graph, self_tuning_graph
 from mlrank.graphs.weights import SYMMETRIZE
 from mlrank.linalg import CenteredRows
 from mlrank.solvers._slrm_admm import Solution, Stop, least_squares, minimize, minimize_squared
+from mlrank.solvers._slrm_data import coded, dense_if_full, never_known, notes
 from mlrank.solvers._slrm_labels import label_correlation, related_labels
 from mlrank.solvers._slrm_losses import LOSSES, Loss
 from mlrank.solvers._slrm_problem import LARGE, Problem, row_space
@@ -190,15 +191,16 @@ class SLRM:
 
     def prepare(self, train: TrainingSet) -> Problem:
         """Collect what every lam and gamma share: the graph, X'LX, and G decomposed once for each gamma."""
-        labels = _coded(train, self.coding)
+        labels = coded(train, self.coding)
         mean, level = np.zeros(train.n_features), np.zeros(train.n_labels)
         if self.center:
             mean = np.asarray(train.X.mean(axis=0), dtype=np.float64).ravel()
             level = labels.mean(axis=0)
         by_products = {"auto": None, "eigen": False, "products": True}[self.u_step]
-        labeled = CenteredRows(train.X, mean)
+        X = dense_if_full(all_rows(train))
+        labeled = CenteredRows(train.X if issparse(X) else X[: train.n_samples], mean)
         loss, basis = self._loss(train, labels - level)
-        return Problem(labeled, all_rows(train), self._graph, loss, level, basis, by_products)
+        return Problem(labeled, X, self._graph, loss, level, basis, by_products)
 
     def _loss(self, train: TrainingSet, targets: FloatArray) -> tuple[Loss, FloatArray | None]:
         if self.missing == "mask" and train.known is not None and not train.known.all():
@@ -241,16 +243,16 @@ class SLRM:
             raise ValueError(f"init has weights of shape {init.coef.shape}, the training set needs {needed}")
         problem = self.prepare(train) if prepared is None else prepared
         half = 0.5 if self.objective == 8 else 1.0
-        notes = _notes(train, self.loss == "squared" and self.missing == "zero")
+        told = notes(train, self.loss == "squared" and self.missing == "zero")
         if half * self.lam >= problem.lambda_max:
-            return self._zero(train, problem, half, notes)
+            return self._zero(train, problem, half, told)
         system = problem.system(self.gamma)
         start = None if init is None else system.lower(problem.turned(init.coef.T))
         found = self._solve(problem, system, half * self.lam, start)
         coef = np.ascontiguousarray(problem.turned_back(system.lift(found.V)).T)
         # Exactly zero at the minimum, where rounding would rank rows.
-        coef[_never_known(train)] = 0.0
-        info = FitInfo(found.n_iter, found.trace[-1] / half, found.gap, found.gap <= self.tol, notes)
+        coef[never_known(train)] = 0.0
+        info = FitInfo(found.n_iter, found.trace[-1] / half, found.gap, found.gap <= self.tol, told)
         intercept = problem.level - coef @ problem.labeled.mean
         return LowRankModel(coef, intercept, found.rank, np.array(found.trace) / half, info)
 
@@ -277,24 +279,3 @@ class SLRM:
         told = f"lam {self.lam:g} is not below lambda_max {problem.lambda_max / half:.6g}: all weights are zero"
         info = FitInfo(1, objective, 0.0, True, (told, *notes))
         return LowRankModel(np.zeros((train.n_labels, train.n_features)), problem.level, 0, np.array([objective]), info)
-
-
-def _coded(train: TrainingSet, coding: str) -> FloatArray:
-    labels = np.where(train.Y, 1.0, -1.0 if coding == "signs" else 0.0)
-    return labels if train.known is None else np.where(train.known, labels, 0.0)
-
-
-def _never_known(train: TrainingSet) -> BoolArray:
-    """Return which labels are missing in every row."""
-    known = np.ones_like(train.Y) if train.known is None else train.known
-    return np.asarray(~known.any(axis=0))
-
-
-def _notes(train: TrainingSet, targets: bool) -> tuple[str, ...]:
-    if train.known is None:
-        return ()
-    n_rows, n_labels = int((~train.known.any(axis=1)).sum()), int(_never_known(train).sum())
-    taken = "their targets are 0" if targets else "they count as unlabeled"
-    rows = f"{n_rows} of {train.n_samples} rows have no known label: {taken}"
-    labels = f"{n_labels} of {train.n_labels} labels are known in no row: their scores are 0"
-    return (rows,) * (n_rows > 0) + (labels,) * (n_labels > 0)

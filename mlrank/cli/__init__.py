@@ -6,6 +6,7 @@ import typer
 from typer.exceptions import TyperException
 
 from mlrank import __version__
+from mlrank.cli.check_solver import check_solver
 from mlrank.cli.compare import compare
 from mlrank.cli.datasets import app as datasets
 from mlrank.cli.evaluate import evaluate
@@ -63,6 +64,7 @@ app.command("compare")(compare)
 app.command("plot")(plot)
 app.command("report")(report)
 app.command("explain")(explain)
+app.command("check-solver")(check_solver)
 app.command("status")(status)
 app.command("why")(why)
 app.add_typer(datasets, name="datasets")

@@ -54,14 +54,14 @@ def status(
 
 def open_run(place: Path, results: Path) -> tuple["ExperimentConfig", "RunFolder"]:
     """Return the configuration and the results folder that a user's RUN names."""
-    from mlrank.config import load_config
+    from mlrank.config import load_config, load_stored_config
     from mlrank.results import RunFolder, safe_name
 
     if place.is_file():
         config = load_config(place)
         return config, RunFolder(results / safe_name(config.name))
     folder = RunFolder.open(place)
-    return load_config(folder.path / "config.yaml"), folder
+    return load_stored_config(folder.path / "config.yaml"), folder
 
 
 def _print_states(found: dict[str, list["RunState"]]) -> None:

@@ -1,8 +1,9 @@
 """Experiments as YAML: one file in, frozen and fully checked objects out."""
 
 from mlrank.config.grid import GridPoint, MethodConfig
-from mlrank.config.loading import load_config, parse_config
+from mlrank.config.loading import load_config, load_stored_config, parse_config
 from mlrank.config.models import DatasetConfig, ExperimentConfig, SearchConfig, SplitConfig, SubsetConfig
+from mlrank.config.names import named_solver
 from mlrank.yamlfile import FileErrors
 
 __all__ = [
@@ -15,5 +16,7 @@ __all__ = [
     "SplitConfig",
     "SubsetConfig",
     "load_config",
+    "load_stored_config",
+    "named_solver",
     "parse_config",
 ]

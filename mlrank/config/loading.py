@@ -10,10 +10,13 @@ from mlrank.config.methods import read_methods
 from mlrank.config.models import DatasetConfig, ExperimentConfig, SearchConfig, SplitConfig, SubsetConfig
 from mlrank.config.names import show
 from mlrank.config.report import Report
-from mlrank.errors import unknown_name
+from mlrank.errors import UserError, unknown_name
 from mlrank.yamlfile import FileErrors, parse_yaml, read_yaml
 
-__all__ = ["load_config", "parse_config"]
+__all__ = ["load_config", "load_stored_config", "parse_config"]
+
+# A folder with one of these files is the results folder of an experiment.
+RESULTS_MARKS = ("planned.json", "environment.json", "trials.jsonl")
 
 _BLOCKS = {"datasets": DatasetConfig, "split": SplitConfig, "subset": SubsetConfig, "search": SearchConfig}
 
@@ -37,14 +40,36 @@ def load_config(path: Path | str) -> ExperimentConfig:
     ------
     UserError
         If the file cannot be read or is not YAML; FileErrors, with a line for each problem, if it is no valid config.
+        If it lies in a results folder and names a solver by an import path: such a folder may come from anywhere.
     """
-    return parse_config(read_yaml(path), path)
+    if not any((Path(path).parent / mark).is_file() for mark in RESULTS_MARKS):
+        return parse_config(read_yaml(path), path)
+    config = load_stored_config(path)
+    for method in config.methods.values():
+        if ":" in method.solver:
+            raise UserError(
+                f"method '{method.name}' names code, '{method.solver}', which is never imported from a results folder: "
+                "copy the file out of it if you trust it, and name the copy",
+                path,
+            )
+    return config
 
 
-def parse_config(text: str, path_for_messages: Path | str) -> ExperimentConfig:
-    """Read an experiment from YAML text; see `load_config`."""
+def load_stored_config(path: Path | str) -> ExperimentConfig:
+    """Read the configuration of a results folder; nothing that it names is imported, so its methods cannot be fitted.
+
+    Raises
+    ------
+    UserError
+        As `load_config`.
+    """
+    return parse_config(read_yaml(path), path, stored=True)
+
+
+def parse_config(text: str, path_for_messages: Path | str, *, stored: bool = False) -> ExperimentConfig:
+    """Read an experiment from YAML text; see `load_config`, and for `stored` `load_stored_config`."""
     data, positions, problems = parse_yaml(text, path_for_messages)
-    report = Report(positions)
+    report = Report(positions, stored)
     report.problems += problems
     methods = {}
     if "methods" in data:

@@ -2,11 +2,19 @@
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import partial
 from typing import Any
 
 from mlrank.config.axes import Where, check_points, read_axes
 from mlrank.config.grid import Axes, MethodConfig, n_points
-from mlrank.config.names import check_file_name, projection_class, show, solver_class, threshold_class
+from mlrank.config.names import (
+    check_file_name,
+    foreign_class,
+    projection_class,
+    show,
+    solver_class,
+    threshold_class,
+)
 from mlrank.config.report import Report
 
 __all__ = ["MAX_GRID", "read_methods"]
@@ -59,7 +67,8 @@ def _read_method(name: str, block: Any, report: Report) -> MethodConfig | None:
         report(f"method '{name}' must be a mapping such as {{solver: rank_svm, C: 1}}, found {show(block)}", *where)
         return None
     before = len(report.problems)
-    solver = _named("solver", "solver", block, solver_class, where, report)
+    find = partial(foreign_class, settings=block) if report.stored else solver_class
+    solver = _named("solver", "solver", block, find, where, report)
     threshold = _read_threshold(block.get("threshold", "zero"), (*where, "threshold"), report)
     projection = _read_projection(block.get("project"), (*where, "project"), report)
     settings = {key: value for key, value in block.items() if key not in BESIDE}

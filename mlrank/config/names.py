@@ -11,12 +11,14 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from mlrank.errors import unknown_name
+from mlrank.errors import UserError, unknown_name
 
 __all__ = [
     "check_file_name",
+    "foreign_class",
     "impute_names",
     "metric_names",
+    "named_solver",
     "one_of",
     "projection_class",
     "scale_names",
@@ -136,13 +138,44 @@ def solver_class(name: str) -> type[Any]:
     return SOLVERS[name]
 
 
+def named_solver(name: str) -> type[Any]:
+    """Return the solver that a user names; see `solver_class`.
+
+    Raises
+    ------
+    UserError
+        If there is none of that name.
+    """
+    try:
+        return solver_class(name)
+    except ValueError as error:
+        raise UserError(str(error)) from error
+
+
+def foreign_class(name: str, settings: Iterable[str]) -> type[Any]:
+    """Return the solver of a key of SOLVERS; for an import path, one that stands for it and is never fitted.
+
+    What a results folder says must not make its reader run code, so nothing is imported.
+    """
+    if ":" not in name:
+        return solver_class(name)
+    _, class_name = _checked_path(name)
+    given = [setting for setting in settings if setting.isidentifier()]
+    namespace = {"fit": _never_fitted, "USES_KNOWN": True}
+    return dataclasses.make_dataclass(
+        class_name, [(setting, Any, None) for setting in given], namespace=namespace, frozen=True
+    )
+
+
+def _never_fitted(self: Any, train: Any, prepared: Any = None) -> Any:
+    raise ValueError(f"{type(self).__name__} stands for a solver of a results folder, which is not imported")
+
+
 _IMPORT_HINT = " A solver of your own is named 'package.module:ClassName'."
 
 
 def _imported(path: str) -> type[Any]:
-    module_name, _, class_name = path.partition(":")
-    if not all(part.isidentifier() for part in (*module_name.split("."), class_name)):
-        raise ValueError(f"{show(path)} is not of the form 'package.module:ClassName'")
+    module_name, class_name = _checked_path(path)
     found = getattr(_module(module_name), class_name, None)
     if found is None:
         known = [name for name, value in vars(sys.modules[module_name]).items() if _is_solver(value)]
@@ -150,6 +183,14 @@ def _imported(path: str) -> type[Any]:
     if not _is_solver(found):
         raise ValueError(f"{show(path)} is not a solver: a solver is a frozen dataclass with a method fit(train)")
     return found  # type: ignore[no-any-return]
+
+
+def _checked_path(path: str) -> tuple[str, str]:
+    """Return the module and the class that an import path names."""
+    module_name, _, class_name = path.partition(":")
+    if not all(part.isidentifier() for part in (*module_name.split("."), class_name)):
+        raise ValueError(f"{show(path)} is not of the form 'package.module:ClassName'")
+    return module_name, class_name
 
 
 def _module(name: str) -> Any:

@@ -7,10 +7,13 @@ __all__ = ["Report"]
 
 
 class Report:
-    """Problems found so far, and where the values of the file stand."""
+    """Problems found so far, and where the values of the file stand.
 
-    def __init__(self, positions: Positions) -> None:
-        self.positions = positions
+    `stored` says that the file is that of a results folder, so that no code which it names may be imported.
+    """
+
+    def __init__(self, positions: Positions, stored: bool = False) -> None:
+        self.positions, self.stored = positions, stored
         self.problems: list[UserError] = []
 
     def __call__(self, message: str, *where: str | int, key: bool = False) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mlrank.config import ExperimentConfig, load_config
+from mlrank.config import ExperimentConfig, load_stored_config
 from mlrank.experiment.points import point_of, twins_of
 from mlrank.results import RunFolder
 
@@ -33,7 +33,7 @@ def stored_trials(folder: RunFolder, records: list[dict[str, Any]] | None = None
     UserError
         If the configuration or the journal is damaged.
     """
-    config = load_config(folder.path / "config.yaml")
+    config = load_stored_config(folder.path / "config.yaml")
     journal = folder.journal.read()
     runs = folder.runs() if records is None else records
     return [trial for record in runs for trial in _of_run(record, config, journal)]

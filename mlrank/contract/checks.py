@@ -1,89 +1,29 @@
-"""What every solver must do, whatever it computes: checks that run on any solver, ours or a user's.
-
-A check raises Broken, with one line that says what was found, or NotApplicable where it says nothing about the solver.
-"""
+"""The checks by name: each raises Broken if the solver fails it, NotApplicable if it says nothing about it."""
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from mlrank.arrays import BoolArray, Features, FloatArray
+from mlrank.arrays import FloatArray
+from mlrank.contract.subject import TIGHT, Broken, NotApplicable, Subject, random_problem
 from mlrank.models import Fit, Predictor
 from mlrank.scaling import SCALERS
 from mlrank.solvers import Model, TrainingSet
 from mlrank.solvers.base import FitInfo
 from mlrank.thresholds import THRESHOLDS
 
-__all__ = ["CHECKS", "Broken", "NotApplicable", "Subject", "random_problem"]
+__all__ = ["CHECKS"]
 
 # How near the scores of fits must be that differ in nothing that should count: of dense and sparse rows, and of rows or
 # labels in another order, where a solver that goes through them in turn stops elsewhere.
 SAME, REORDERED = 1e-5, 1e-4
-TIGHT = 1e-9
 # Settings that say how far a fit goes and not what it fits.
 FREE = ("tol", "max_iter", "seed")
-
-
-class Broken(Exception):
-    """The solver does not do what a check asks for."""
-
-
-class NotApplicable(Exception):
-    """The check says nothing about this solver."""
-
-
-@dataclass(frozen=True)
-class Subject:
-    """A solver under test, and how it differs from others.
-
-    Parameters
-    ----------
-    solver : class
-    settings : with which it runs on a small problem, where its defaults do not
-    tight : settings beside tol that go with a small tol
-    faithful : with which labels that are easy to tell apart are told apart
-    hard : with which one iteration is not enough
-    label_order : whether labels in another order give the same scores in that order
-    objective : whether it minimises anything; None if that is not known
-    """
-
-    solver: type[Any]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    tight: Mapping[str, Any] = field(default_factory=dict)
-    faithful: Mapping[str, Any] = field(default_factory=dict)
-    hard: Mapping[str, Any] | None = None
-    label_order: bool = True
-    objective: bool | None = None
-
-    @property
-    def names(self) -> set[str]:
-        """Names of all settings."""
-        return {one.name for one in fields(self.solver)}
-
-    def made(self, **settings: Any) -> Any:
-        """Return the solver with these settings; a tol is left out where it has none."""
-        known = {name: value for name, value in settings.items() if name != "tol" or "tol" in self.names}
-        tight = self.tight if settings.get("tol") == TIGHT else {}
-        return self.solver(**{**self.settings, **known, **tight})
-
-    def fit(self, X: Features, Y: BoolArray, **settings: Any) -> Any:
-        """Return the model of rows and labels."""
-        return self.made(**settings).fit(TrainingSet(X, Y))
-
-
-def random_problem(n: int = 40, m: int = 6, k: int = 5, seed: int = 0) -> tuple[FloatArray, BoolArray]:
-    """Return (X, Y) whose labels depend linearly on X with noise, with an empty and a full row."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, m))
-    X[rng.random((n, m)) < 0.3] = 0.0
-    Y = X @ rng.standard_normal((m, k)) + 0.5 * rng.standard_normal((n, k)) > 0.4
-    Y[0], Y[1] = False, True
-    return X, Y
 
 
 def _require(condition: Any, message: str) -> None:

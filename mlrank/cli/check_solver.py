@@ -1,0 +1,71 @@
+"""``mlrank check-solver``."""
+
+from typing import Annotated, Any
+
+import typer
+
+from mlrank.cli.options import Json
+
+__all__ = ["check_solver"]
+
+OUTCOMES = ("passed", "failed", "skipped")
+
+
+def check_solver(
+    solver: Annotated[str, typer.Argument(metavar="SOLVER", help="package.module:ClassName, or a solver's key.")],
+    setting: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting; repeat for more. Default: the class's own."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check that a solver does what every solver must do, on small problems.
+
+    Among the checks: scores of the right kind for dense and sparse rows, data left as they were, equal fits with equal
+    bytes, labels and rows in another order, degenerate labels, a certificate that says what it should. A check that
+    says nothing about the solver is passed over, with the reason. The exit code is 2 if one fails.
+
+    Examples:
+
+    * `PYTHONPATH=configs mlrank check-solver own_solver:Centroids`
+    * `mlrank check-solver my_package.solvers:Boosted -s n_rounds=10`
+    * `mlrank check-solver rank_svm`
+    """
+    from mlrank.config import named_solver
+    from mlrank.contract import CHECKS, Subject, verdict
+    from mlrank.results import dump_json
+
+    cls = named_solver(solver)
+    subject = Subject(cls, settings=_settings(cls, setting or []))
+    found = {name: verdict(subject, name) for name in CHECKS}
+    counts = {outcome: sum(one.outcome == outcome for one in found.values()) for outcome in OUTCOMES}
+    if as_json:
+        typer.echo(dump_json({name: one._asdict() for name, one in found.items()}), nl=False)
+    else:
+        for name, one in found.items():
+            typer.echo(f"{one.outcome:<8} {name:<12} {one.told}")
+        typer.echo(f"{solver}: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+    raise typer.Exit(2 if counts["failed"] else 0)
+
+
+def _settings(cls: type[Any], given: list[str]) -> dict[str, Any]:
+    """Return what --set says, each value as YAML reads a word."""
+    from dataclasses import fields
+
+    from mlrank.errors import UserError, unknown_name
+    from mlrank.scalars import plain_scalar
+
+    known = [field.name for field in fields(cls)]
+    settings: dict[str, Any] = {}
+    for text in given:
+        name, mark, value = text.partition("=")
+        if not mark:
+            raise UserError(f"--set takes NAME=VALUE, found '{text}'")
+        if name not in known:
+            raise UserError(unknown_name(f"setting of {cls.__name__}", name, known))
+        settings[name] = plain_scalar(value)
+    try:
+        cls(**settings)
+    except (ValueError, TypeError) as error:
+        raise UserError(f"{cls.__name__} cannot be made of these settings: {error}") from error
+    return settings

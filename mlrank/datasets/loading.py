@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike, fspath
+from os.path import exists
 from pathlib import Path
 from typing import Any
 
@@ -159,7 +160,8 @@ def _is_path(name_or_path: str | PathLike[str]) -> bool:
     path = Path(name_or_path)
     if len(path.parts) > 1 or path.suffix or name_or_path.startswith("."):
         return True
-    return path.exists() and not is_known(name_or_path)
+    # Not Path.exists, which fails for names that no file can have.
+    return exists(path) and not is_known(name_or_path)
 
 
 def _in_catalogue(entry: Entry) -> Found:

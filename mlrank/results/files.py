@@ -1,6 +1,7 @@
 """Files that are either whole or absent: written beside and renamed."""
 
 import fcntl
+import hashlib
 import os
 import re
 import uuid
@@ -24,14 +25,16 @@ __all__ = [
     "write_atomic",
 ]
 
+# Endings, and what a file is called until it is whole, need some of the 255 bytes that most systems allow.
+MOST_NAME = 200
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+ -]")
 
 
 def safe_name(name: str) -> str:
     """Return `name` as a file name: every character outside ``[A-Za-z0-9._+ -]`` percent-encoded.
 
-    A first or last dot or blank is encoded too: no name is hidden, trimmed or means a parent folder.
-    Different names give different file names.
+    A first or last dot or blank is encoded too: no name is hidden, trimmed or means a parent folder. Of what is then
+    longer than most systems allow, the end is replaced by a hash. Different names give different file names.
 
     Raises
     ------
@@ -48,6 +51,10 @@ def safe_name(name: str) -> str:
         encoded = _percent(encoded[0]) + encoded[1:]
     if encoded[-1] in ". ":
         encoded = encoded[:-1] + _percent(encoded[-1])
+    if len(encoded) > MOST_NAME:
+        # A tilde is encoded above, so no short name looks like this.
+        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+        encoded = f"{encoded[: MOST_NAME - len(digest) - 1]}~{digest}"
     return encoded
 
 

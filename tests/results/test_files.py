@@ -57,6 +57,16 @@ def test_what_json_cannot_hold_is_refused(value):
         dump_json(value)
 
 
+def test_long_names_are_cut_and_stay_different():
+    long = ["长" * 30, "长" * 30 + "a", "x" * 201, "x" * 200 + "y"]
+    cut = [safe_name(name) for name in long]
+    assert len({*cut}) == 4
+    assert max(map(len, cut)) == 200
+    assert all("~" in name for name in cut)
+    assert safe_name("x" * 200) == "x" * 200
+    assert "~" not in safe_name("a~b")
+
+
 def test_npz_bytes_ignore_order_and_clock(monkeypatch):
     import time
 

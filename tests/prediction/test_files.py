@@ -224,8 +224,9 @@ def test_what_is_written_as_csv(tmp_path):
     "labels", [LABELS, ("1", "2", "3", "4", "5"), ("0", "1", "2", "3", "4"), ("1", "3", "5", "7", "9")]
 )
 def test_what_is_written_as_libsvm_is_read_again(tmp_path, labels):
-    model = model_of(tmp_path / "a.model", labels=labels)
-    X = np.vstack([dataset().X, np.zeros((1, 6))])
+    model = model_of(tmp_path / "a.model", labels=labels, key="binary_svm")
+    X = 5.0 * np.random.default_rng(1).standard_normal((200, 6))
+    assert not model.predict(X).any(axis=1).all()
     np.savez(tmp_path / "x.npz", X=X)
     sets, scores, top = (tmp_path / f"{name}.svm" for name in ("sets", "scores", "top"))
     predict_file(model, tmp_path / "x.npz", sets)

@@ -17,6 +17,7 @@ from mlrank.datasets.wanted import Wanted
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import MetricValue, evaluate
 from mlrank.models import StoredModel
+from mlrank.prediction.files import wanted_by
 
 __all__ = ["PARTS", "Judged", "judge"]
 
@@ -67,7 +68,7 @@ def judge(
     """
     dataset, by_number = _load(model, data, format, options)
     rows, told = _rows(dataset, part)
-    wanted = Wanted(model.feature_names, model.label_names, "the model")
+    wanted = wanted_by(model)
     take, notes = _places(wanted, dataset, by_number, options.get("zero_based"))
     X = _columns(take_rows(dataset.X, rows), take)
     Y, known, more = _labels(model, dataset, rows, by_number)

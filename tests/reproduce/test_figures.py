@@ -80,7 +80,10 @@ def test_closeness_is_judged_whichever_is_better(folder, make, within, verdict):
 @pytest.mark.parametrize(
     ("claim", "message"),
     [
-        ("{text: t, metrics: [f1_macro]}", "a claim has one of 'order', 'pairs', 'close' and 'best', found none of them"),
+        (
+            "{text: t, metrics: [f1_macro]}",
+            "a claim has one of 'order', 'pairs', 'close' and 'best', found none of them",
+        ),
         ("{text: t, metrics: [f1_macro], order: [A, B], pairs: [[A, B]]}", "found order and pairs"),
         ("{text: t, metrics: [f1_macro], pairs: [[A, C]]}", r"unknown method 'C'"),
         ("{text: t, metrics: [f1_macro], close: [[A, B, A]]}", "tuple should have at most 2 items"),

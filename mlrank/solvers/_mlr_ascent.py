@@ -43,6 +43,7 @@ def ascend(sweeps: Any, tol: float, max_iter: int, seed: int) -> Ascent:
             sweeps.refresh(sweeps.single and ended and disappointments < DISAPPOINTMENTS)
         if n_iter > 0:
             sweeps.tops.adapt(primal - dual)
+        visits = sweeps.activity.choose(sweeps.scores, sweeps.beta)
         for _ in range(min(max(1, n_iter // sweeps.estimates), LONGEST_ROUND, max_iter - n_iter)):
-            sweeps.sweep(rng.permutation(sweeps.visits))
+            sweeps.sweep(rng.permutation(visits))
             n_iter += 1

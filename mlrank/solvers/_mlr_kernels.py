@@ -199,6 +199,25 @@ def sweep_csr(
 
 
 @njit(cache=True)
+def find_active(scores: Any, before: Any, Y: Any, beta: Any, mixed: Any, active: Any) -> None:
+    """Tell the examples that may move: those with a beta, or nearer to one than twice what their scores moved last.
+
+    An example without any stays so while each relevant label is above each irrelevant one by 2.
+    """
+    for i in range(scores.shape[0]):
+        low, high, moved = np.inf, -np.inf, 0.0
+        used = False
+        for k in range(scores.shape[1]):
+            moved = max(moved, abs(scores[i, k] - before[i, k]))
+            used = used or beta[i, k] != 0.0
+            if Y[i, k]:
+                low = min(low, scores[i, k])
+            else:
+                high = max(high, scores[i, k])
+        active[i] = mixed[i] and (used or not low - high >= 2.0 + 2.0 * moved)
+
+
+@njit(cache=True)
 def pair_loss(F: Any, Y: Any) -> float:
     """Return the sum over examples and pairs (relevant p, irrelevant q) of max(0, 2 - (f_p - f_q))."""
     total = 0.0

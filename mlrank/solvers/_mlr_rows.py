@@ -9,7 +9,7 @@ from scipy.sparse import hstack, issparse
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_dense, as_features
 from mlrank.solvers._mlr_gram_kernels import subtract_tops, sweep_gram
-from mlrank.solvers._mlr_kernels import sweep_csr, sweep_dense
+from mlrank.solvers._mlr_kernels import find_active, sweep_csr, sweep_dense
 from mlrank.solvers._mlr_labels import Labels
 from mlrank.solvers._mlr_tops import Directions, Tops, directions, sample_of
 
@@ -50,6 +50,23 @@ class Problem:
         """Return primal and dual objective, given scores and the squared norms of the two weights."""
         primal = 0.5 * primal_square + self.C * self.labels.loss(F)
         return primal, float(np.vdot(self.labels.signs, beta)) - 0.5 * dual_square
+
+
+class Activity:
+    """Which examples of `visits` are worth a visit, judged by their scores."""
+
+    def __init__(self, visits: IntArray, labels: Labels) -> None:
+        self.labels = labels
+        self.visited = np.zeros(len(labels.Y), dtype=bool)
+        self.visited[visits] = True
+        self.before = np.full(labels.Y.shape, np.inf)
+
+    def choose(self, scores: FloatArray, beta: FloatArray) -> IntArray:
+        """Return the numbers of the examples that may move."""
+        active = np.empty(len(scores), dtype=bool)
+        find_active(scores, self.before, self.labels.Y, beta, self.visited, active)
+        self.before = scores
+        return np.flatnonzero(active)
 
 
 class GramRows:
@@ -99,6 +116,7 @@ class GramSweeps:
         self.single = single
         self.G = rows.single if single else rows.double
         self.F = np.zeros(self.beta.shape[::-1], self.G.dtype)
+        self.activity = Activity(self.visits, problem.labels)
 
     def sweep(self, order: IntArray) -> None:
         """Visit the examples in the given order."""
@@ -114,7 +132,7 @@ class GramSweeps:
         """Return primal and dual objective by the scores that were kept up."""
         rest = self.F.T.astype(np.float64)
         square = float(np.vdot(self.beta, rest))
-        scores = rest + self.rows.found.U @ self.problem.mixed(self.tops.omega)
+        self.scores = scores = rest + self.rows.found.U @ self.problem.mixed(self.tops.omega)
         squares = square + self.tops.square(self.tops.omega), square + self.tops.square(self.tops.p)
         return self.problem.objectives(scores, *squares, self.beta)
 
@@ -122,11 +140,18 @@ class GramSweeps:
         """Return primal and dual objective from scratch."""
         self.coefficients = self.beta.copy()
         self.coefficients[self.rows.found.sample] += self.rows.found.A @ (self.tops.omega - self.tops.p)
-        outputs = self.rows.K @ self.coefficients
+        outputs = self._outputs()
         scores = self.problem.mixed(outputs)
         self.plain = self.problem.mixed(outputs - self.rows.found.U @ (self.tops.omega - self.tops.p))
         squares = float(np.vdot(self.coefficients, scores)), float(np.vdot(self.beta, self.plain))
         return self.problem.objectives(scores, *squares, self.beta)
+
+    def _outputs(self) -> FloatArray:
+        """Return K @ coefficients, from the rows of K that count where they are few."""
+        support = np.flatnonzero(self.coefficients.any(axis=1))
+        if 2 * support.size > len(self.coefficients):
+            return self.rows.K @ self.coefficients
+        return np.asarray(self.rows.K[support].T @ self.coefficients[support])
 
     def refresh(self, single: bool) -> None:
         """Replace the scores that were kept up by those of the last certificate."""
@@ -177,6 +202,7 @@ class LinearSweeps:
         self.tops = Tops(rows.found, self.beta.shape[1], problem.mix)
         shape = rows.X.shape[1], self.beta.shape[1]
         self.W = np.zeros(shape if issparse(rows.X) else shape[::-1])
+        self.activity = Activity(self.visits, problem.labels)
 
     def sweep(self, order: IntArray) -> None:
         """Visit the examples in the given order."""
@@ -199,6 +225,7 @@ class LinearSweeps:
         self.plain, own = scores, (1.0 - rows.share) * rows.diagonal[:, None] * self.beta
         if rows.share < 1.0:
             self.plain = scores = rows.share * scores + own
+        self.scores = scores
         square = float(np.vdot(own, self.beta))
         squares = [rows.share * float(np.vdot(W, mixed(W))) + square for W in (self.coefficients, weights)]
         W = mixed(weights)

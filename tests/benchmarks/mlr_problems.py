@@ -55,6 +55,19 @@ def images(n, n_labels, signal, seed=0, words=900, topics=30):
     return as_features(csr_array(X / X.sum(axis=1, keepdims=True))), Y
 
 
+def blobs(n, n_labels, spread, seed=0):
+    """Return (X, Y): normal clouds in 20 dimensions, one for each class, a third of the points half way between two.
+
+    Few of them are support vectors, which is what LIBSVM is best at.
+    """
+    rng = np.random.default_rng(seed)
+    centres, first = spread * rng.standard_normal((n_labels, 20)), rng.integers(0, n_labels, n)
+    second = np.where(rng.random(n) < 1 / 3, rng.integers(0, n_labels, n), first)
+    Y = np.zeros((n, n_labels), dtype=bool)
+    Y[np.arange(n), first] = Y[np.arange(n), second] = True
+    return 0.5 * (centres[first] + centres[second]) + rng.standard_normal((n, 20)), Y
+
+
 def best_of(repeats, work, clock=time.process_time):
     """Return the least seconds, and what the work returned last."""
     seconds = []

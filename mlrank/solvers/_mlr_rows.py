@@ -16,7 +16,7 @@ from mlrank.solvers._mlr_tops import Directions, Tops, directions, sample_of
 __all__ = ["GramRows", "LinearRows", "Problem"]
 
 # Examples of a batch, and how often it is visited before the scores of all others are brought up to date.
-BATCH = 64
+BATCH = 32
 VISITS = 3
 # How many leading directions are cut down at most, and to how many times the mean moment of the others. Kernels have
 # many others, and ascent copes with moments of many times theirs.

@@ -1,12 +1,11 @@
 """The scores that a threshold is fitted to: a model's own of its training rows, or cross-fitted ones."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from mlrank.arrays import Features, FloatArray, IntArray, take_rows
+from mlrank.arrays import Features, FloatArray, take_rows
 from mlrank.solvers import TrainingSet
 from mlrank.splits import kfold
 
@@ -33,12 +32,8 @@ def heldout_scores(train: TrainingSet, seed: int, score: Callable[[TrainingSet, 
     score : gives the scores of some rows by a fit on a training set
     """
     scores = np.empty(train.Y.shape)
-    for _, held in kfold(train.Y, HELDOUT_FOLDS, seed, stratified=True):
-        scores[held] = score(_without(train, held), take_rows(train.X, held))
+    for kept, held in kfold(train.Y, HELDOUT_FOLDS, seed, stratified=True):
+        # For a solver that uses unlabeled rows, held-out ones keep their features.
+        part = train.take(kept) if train.X_unlabeled is None else train.hide_labels(held)
+        scores[held] = score(part, take_rows(train.X, held))
     return scores
-
-
-def _without(train: TrainingSet, held: IntArray) -> TrainingSet:
-    """Return `train` without the labels of some rows, whose features remain for a solver that uses unlabeled rows."""
-    hidden = train.hide_labels(held)
-    return hidden if train.X_unlabeled is not None else replace(hidden, X_unlabeled=None)

@@ -160,7 +160,7 @@ def _warm_up(solver: Any, train: TrainingSet) -> None:
     head = np.arange(min(WARM_UP_ROWS, train.n_samples))
     # A few rows may be no problem at all; what counts is the fit that follows.
     with suppress(Exception):
-        solver.fit(TrainingSet(take_rows(train.X, head), train.Y[head]))
+        solver.fit(train.take(head))
 
 
 def _cut(task: Task, fitted: Fitted, scores: FloatArray, X: Features, rows: Rows) -> BoolArray:

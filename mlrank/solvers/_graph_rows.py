@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from mlrank.arrays import FloatArray, IntArray
 from mlrank.graphs import GRAPHS, SYMMETRIZE, cosine_graph, gaussian_graph, self_tuning_graph
 from mlrank.solvers._transductive import TransductiveModel, all_rows, row_digests
-from mlrank.solvers.base import FitInfo, TrainingSet, check_positive
+from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_positive
 
 __all__ = ["GRAPH_SETTINGS", "RowGraph", "check_graph", "graph_cost", "row_graph"]
 
@@ -49,9 +49,7 @@ def check_graph(solver: Any) -> None:
     for name in ("n_neighbors", "scale_neighbor"):
         if not isinstance(value := getattr(solver, name), int) or isinstance(value, bool) or value < 1:
             raise ValueError(f"{name} must be a whole number of at least 1, found {value!r}")
-    for name, known in (("graph", tuple(GRAPHS)), ("symmetrize", SYMMETRIZE)):
-        if getattr(solver, name) not in known:
-            raise ValueError(f"{name} must be one of {', '.join(known)}, found {getattr(solver, name)!r}")
+    check_choices(solver, {"graph": GRAPHS, "symmetrize": SYMMETRIZE})
     if solver.width is not None:
         check_positive(solver, "width")
         if solver.graph == "self_tuning":

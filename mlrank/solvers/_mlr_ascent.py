@@ -4,6 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mlrank.solvers.base import relative_gap
+
 __all__ = ["Ascent", "ascend"]
 
 # A round never runs more passes than this without a new estimate.
@@ -25,7 +27,7 @@ class Ascent(NamedTuple):
     @property
     def gap(self) -> float:
         """Relative duality gap; 0 where both values are 0."""
-        return (self.primal - self.dual) / self.primal if self.primal > 0 else 0.0
+        return relative_gap(self.primal, self.dual)
 
 
 def ascend(sweeps: Any, tol: float, max_iter: int, seed: int) -> Ascent:

@@ -10,6 +10,7 @@ from mlrank.solvers import _rank_svm_kernels as kernels
 from mlrank.solvers._rank_svm_pairs import Pairs
 from mlrank.solvers._rank_svm_rows import DenseSweeps, FlatRows
 from mlrank.solvers._rank_svm_sparse import SparseSweeps
+from mlrank.solvers.base import relative_gap
 
 __all__ = ["Run", "Solution", "caps", "descend"]
 
@@ -80,7 +81,7 @@ class Solution:
     @property
     def gap(self) -> float:
         """Relative duality gap; 0 where both values are 0."""
-        return (self.primal - self.dual) / self.primal if self.primal > 0 else 0.0
+        return relative_gap(self.primal, self.dual)
 
 
 def caps(pairs: Pairs, run: Run) -> FloatArray:

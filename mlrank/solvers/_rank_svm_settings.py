@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from mlrank.arrays import FloatArray, as_dense, take_rows
-from mlrank.errors import unknown_name
 from mlrank.kernels import KERNELS
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._rank_svm_descent import Solution
@@ -14,7 +13,7 @@ from mlrank.solvers._rank_svm_gram import check_size, gram_rows
 from mlrank.solvers._rank_svm_pairs import Pairs
 from mlrank.solvers._rank_svm_rows import FlatRows, better_dense
 from mlrank.solvers._rank_svm_sparse import SparseRows
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_positive
+from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_names, check_positive
 
 __all__ = ["BIAS", "Prepared", "check_settings", "cost", "fitted", "kernel_matrix", "prepare_plain"]
 
@@ -44,9 +43,7 @@ class Prepared:
 def check_settings(solver: Any) -> None:
     """Raise ValueError for a setting out of range, or settings that do not go together."""
     check_positive(solver, "C", "gamma", "degree", "eps", "tol", "max_iter")
-    for name, known in CHOICES.items():
-        if getattr(solver, name) not in known:
-            raise ValueError(unknown_name(name, getattr(solver, name), known))
+    check_names(solver, CHOICES)
     if solver.order == "cyclic" and solver.bias == "free":
         raise ValueError("order 'cyclic' is Algorithm 1 as printed, whose bias is penalised; found bias 'free'")
     for name, value in (("order", "cyclic"), ("stop", "step")):

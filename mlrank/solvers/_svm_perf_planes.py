@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from mlrank.arrays import BoolArray, FloatArray, IntArray
+from mlrank.solvers.base import relative_gap
 
 __all__ = ["LabelSearch", "Point", "Side", "Solution", "swapped"]
 
@@ -134,7 +135,7 @@ class LabelSearch:
     @property
     def gap(self) -> float:
         """Relative duality gap."""
-        return (self.primal - self.dual) / self.primal if self.primal > 0 else 0.0
+        return relative_gap(self.primal, self.dual)
 
     @property
     def solution(self) -> Solution:

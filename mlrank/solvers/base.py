@@ -5,15 +5,27 @@ together with ``SHARED``, the settings on which the preparation depends: the sea
 hands the result to every grid point with equal SHARED values. ``fit(train)`` alone gives the same model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
-from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features, read_only
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features, read_only, take_rows
+from mlrank.errors import unknown_name
 
-__all__ = ["FitInfo", "LinearModel", "Model", "Solver", "TrainingSet", "check_not_negative", "check_positive"]
+__all__ = [
+    "FitInfo",
+    "LinearModel",
+    "Model",
+    "Solver",
+    "TrainingSet",
+    "check_choices",
+    "check_names",
+    "check_not_negative",
+    "check_positive",
+    "relative_gap",
+]
 
 
 @dataclass(frozen=True)
@@ -81,13 +93,16 @@ class TrainingSet:
         """Return a copy in which `rows` keep their features (as unlabeled rows) and lose their labels."""
         from scipy.sparse import issparse, vstack
 
-        keep = np.setdiff1d(np.arange(self.n_samples), rows)
         hidden = self.X[rows]
         if self.X_unlabeled is not None:
             stack = vstack if issparse(hidden) else np.vstack
             hidden = stack([hidden, self.X_unlabeled])
-        known = None if self.known is None else self.known[keep]
-        return replace(self, X=self.X[keep], Y=self.Y[keep], X_unlabeled=hidden, known=known)
+        return replace(self.take(np.setdiff1d(np.arange(self.n_samples), rows)), X_unlabeled=hidden)
+
+    def take(self, rows: IntArray) -> "TrainingSet":
+        """Return `rows` with their labels, without unlabeled rows."""
+        known = None if self.known is None else self.known[rows]
+        return TrainingSet(take_rows(self.X, rows), self.Y[rows], known=known)
 
 
 @dataclass(frozen=True)
@@ -199,6 +214,25 @@ def check_not_negative(solver: Any, *names: str) -> None:
     for name in names:
         if not _number(value := getattr(solver, name)) or value < 0:
             raise ValueError(f"{name} must be a number, 0 or above, found {value!r}")
+
+
+def check_choices(solver: Any, choices: Mapping[str, Collection[Any]]) -> None:
+    """Raise ValueError unless each setting named in `choices` has one of the values listed for it."""
+    for name, known in choices.items():
+        if getattr(solver, name) not in known:
+            raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, found {getattr(solver, name)!r}")
+
+
+def check_names(solver: Any, choices: Mapping[str, Collection[str]]) -> None:
+    """As `check_choices`, with the nearest name in the message."""
+    for name, known in choices.items():
+        if getattr(solver, name) not in known:
+            raise ValueError(unknown_name(name, getattr(solver, name), known))
+
+
+def relative_gap(primal: float, dual: float) -> float:
+    """Return (primal - dual) / primal; 0 where the primal is 0, as both then are."""
+    return (primal - dual) / primal if primal > 0 else 0.0
 
 
 def _number(value: Any) -> bool:

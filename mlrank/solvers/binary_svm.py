@@ -29,7 +29,7 @@ from mlrank.arrays import BoolArray, Features, FloatArray, as_dense, take_rows
 from mlrank.kernels import check_kernel
 from mlrank.kernels.rows import KernelRows
 from mlrank.solvers._kernel_model import KernelModel
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_positive
+from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_choices, check_positive, relative_gap
 
 __all__ = ["BinarySVM", "KernelModel"]
 
@@ -89,8 +89,7 @@ class BinarySVM:
     def __post_init__(self) -> None:
         check_positive(self, "C", "gamma", "degree", "tol", "max_iter")
         check_kernel(self.kernel, precomputed=True)
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, found {self.loss!r}")
+        check_choices(self, {"loss": LOSSES})
         if self.loss == "squared_hinge" and self.kernel != "linear":
             raise ValueError(f"loss 'squared_hinge' is linear only, found kernel {self.kernel!r}")
 
@@ -137,7 +136,7 @@ class BinarySVM:
 
     def _info(self, machines: list[Machine]) -> FitInfo:
         primal = sum(machine.primal for machine in machines)
-        gap = (primal - sum(machine.dual for machine in machines)) / primal if primal > 0 else 0.0
+        gap = relative_gap(primal, sum(machine.dual for machine in machines))
         return FitInfo(sum(machine.n_iter for machine in machines), primal, gap, gap <= self.tol)
 
     def _fit_known(self, X: Features, gram: FloatArray | None, relevant: BoolArray, known: BoolArray) -> Machine:

@@ -29,7 +29,7 @@ import numpy as np
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray
 from mlrank.graphs import knn
 from mlrank.solvers._class_neighbors import ClassNeighbors
-from mlrank.solvers.base import FitInfo, TrainingSet, check_positive
+from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_positive
 from mlrank.solvers.blda import BLDA, Projection
 
 __all__ = ["BalancedKNN", "BalancedNeighbors"]
@@ -162,8 +162,7 @@ class BalancedKNN:
             raise ValueError(f"b must be a whole number, found {self.b!r}")
         if self.sigma_power not in (1, 2):
             raise ValueError(f"sigma_power must be 1 or 2, found {self.sigma_power!r}")
-        if self.aggregate not in AGGREGATES:
-            raise ValueError(f"aggregate must be one of {', '.join(AGGREGATES)}, found {self.aggregate!r}")
+        check_choices(self, {"aggregate": AGGREGATES})
         if self.project is not None and not isinstance(self.project, BLDA):
             object.__setattr__(self, "project", BLDA(**self.project))
 

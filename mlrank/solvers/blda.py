@@ -27,7 +27,7 @@ from mlrank.arrays import BoolArray, Features, FloatArray
 from mlrank.errors import UserError
 from mlrank.linalg import CenteredRows, without_constants
 from mlrank.solvers._hypergraph_projection import Projection
-from mlrank.solvers.base import FitInfo, TrainingSet, check_not_negative, check_positive
+from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
 
 __all__ = ["BLDA", "Projection"]
 
@@ -120,9 +120,7 @@ class BLDA:
             if int(self.n_components) != self.n_components:
                 raise ValueError(f"n_components must be a whole number, found {self.n_components!r}")
         check_not_negative(self, "ridge")
-        for name, known in (("denominator", DENOMINATORS), ("scale", SCALES)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, found {getattr(self, name)!r}")
+        check_choices(self, {"denominator": DENOMINATORS, "scale": SCALES})
 
     def fit(self, train: TrainingSet) -> Projection:
         """Find the directions of `train`; what comes back has ``.transform(X)``.

@@ -22,7 +22,6 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from mlrank.arrays import FloatArray
-from mlrank.errors import unknown_name
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._label_space import (
     LabelSpace,
@@ -34,7 +33,7 @@ from mlrank.solvers._label_space import (
     signs,
     truncated,
 )
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_not_negative
+from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_names, check_not_negative
 
 __all__ = ["FaIE"]
 
@@ -91,8 +90,7 @@ class FaIE:
     def __post_init__(self) -> None:
         check_settings(self)
         check_not_negative(self, "alpha")
-        if self.coding not in CODINGS:
-            raise ValueError(unknown_name("coding", self.coding, CODINGS))
+        check_names(self, {"coding": CODINGS})
 
     def prepare(self, train: TrainingSet) -> LabelSpace:
         """Decompose the rows, which n_components, lam and alpha share.

@@ -45,7 +45,7 @@ from mlrank.solvers._hypergraph_heads import HEADS, LinearHead, NeighborModel, r
 from mlrank.solvers._hypergraph_projection import KernelProjection, Projection
 from mlrank.solvers._hypergraph_systems import BACKENDS, MEDIUM, System
 from mlrank.solvers._kernel_model import KernelModel
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_not_negative, check_positive
+from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_choices, check_not_negative, check_positive
 from mlrank.solvers.binary_svm import LOSSES
 
 __all__ = ["HypergraphSpectral", "KernelProjection", "Projection"]
@@ -146,9 +146,7 @@ class HypergraphSpectral:
         check_positive(self, "svm_C", "svm_tol", "ridge_lam", "n_neighbors", "gamma", "degree", "tol", "max_iter")
         check_not_negative(self, "lam", "nu")
         check_kernel(self.kernel)
-        for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, found {getattr(self, name)!r}")
+        check_choices(self, CHOICES)
         self._check_together()
 
     def _check_together(self) -> None:

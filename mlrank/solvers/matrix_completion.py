@@ -35,11 +35,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlrank.arrays import FloatArray, as_dense
-from mlrank.errors import unknown_name
 from mlrank.linalg.shrink import largest_singular_value
 from mlrank.solvers._completion_steps import CONSTRAINTS, FEATURE_LOSSES, Completion, Point
 from mlrank.solvers._transductive import TransductiveModel, all_rows, row_digests
-from mlrank.solvers.base import FitInfo, TrainingSet, check_positive
+from mlrank.solvers.base import FitInfo, TrainingSet, check_names, check_positive
 
 __all__ = ["MatrixCompletion"]
 
@@ -91,9 +90,7 @@ class MatrixCompletion:
 
     def __post_init__(self) -> None:
         check_positive(self, "lam", "gamma", "mu", "tol", "max_iter")
-        for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
-                raise ValueError(unknown_name(name, getattr(self, name), known))
+        check_names(self, CHOICES)
         if self.features == "chi2" and self.constraint == "none":
             raise ValueError("features 'chi2' goes with constraint 'nonnegative' or 'simplex', found constraint 'none'")
 

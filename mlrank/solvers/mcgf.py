@@ -36,7 +36,7 @@ from mlrank.solvers._graph_rows import GRAPH_SETTINGS, RowGraph, check_graph, gr
 from mlrank.solvers._graph_systems import Solution, sylvester
 from mlrank.solvers._label_graph import LikeRows, label_cosines
 from mlrank.solvers._transductive import TransductiveModel
-from mlrank.solvers.base import FitInfo, TrainingSet, check_not_negative, check_positive
+from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
 
 __all__ = ["MCGF", "Propagation"]
 
@@ -111,9 +111,7 @@ class MCGF:
         check_graph(self)
         if self.rho > MOST_RHO:
             raise ValueError(f"rho must be at most {MOST_RHO}, so that the problem is bounded, found {self.rho!r}")
-        for name, known in (("variant", VARIANTS), ("coding", CODINGS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, found {getattr(self, name)!r}")
+        check_choices(self, {"variant": VARIANTS, "coding": CODINGS})
 
     def prepare(self, train: TrainingSet) -> Propagation:
         """Build the graph of rows; it is the same for every weight."""

@@ -31,7 +31,6 @@ from typing import ClassVar
 import numpy as np
 
 from mlrank.arrays import BoolArray, FloatArray, IntArray, take_rows
-from mlrank.errors import unknown_name
 from mlrank.kernels import check_kernel
 from mlrank.solvers._compressed_model import CompressedModel, compressed_model, rows_space
 from mlrank.solvers._label_queries import RULES, query_order
@@ -39,7 +38,7 @@ from mlrank.solvers._label_space import check_components, n_components_of
 from mlrank.solvers._ridge_space import RidgeSpace
 from mlrank.solvers._sparse_bayes import relevance
 from mlrank.solvers._transductive import all_rows
-from mlrank.solvers.base import FitInfo, TrainingSet, check_positive
+from mlrank.solvers.base import FitInfo, TrainingSet, check_names, check_positive
 
 __all__ = ["CompressedModel", "SparseBayesianCS"]
 
@@ -108,9 +107,7 @@ class SparseBayesianCS:
         check_components(self)
         check_positive(self, "s2", "c2", "budget", "gamma", "degree", "tol", "max_iter")
         check_kernel(self.kernel)
-        for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
-                raise ValueError(unknown_name(name, getattr(self, name), known))
+        check_names(self, CHOICES)
         if self.budget > 1:
             raise ValueError(f"budget is a part of the rows, at most 1, found {self.budget!r}")
         if self.budget < 1 and self.protocol == "passive":

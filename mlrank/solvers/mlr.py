@@ -42,14 +42,21 @@ from typing import ClassVar
 import numpy as np
 
 from mlrank.arrays import FloatArray, read_only
-from mlrank.errors import unknown_name
 from mlrank.kernels import KERNELS
 from mlrank.kernels.rows import KernelRows
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._mlr_ascent import Ascent, ascend
 from mlrank.solvers._mlr_labels import Labels, label_mix
 from mlrank.solvers._mlr_rows import GRAM_BOUNDS, LINEAR_BOUNDS, NO_BOUNDS, GramRows, LinearRows, Problem
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_not_negative, check_positive
+from mlrank.solvers.base import (
+    FitInfo,
+    LinearModel,
+    TrainingSet,
+    check_names,
+    check_not_negative,
+    check_positive,
+    relative_gap,
+)
 
 __all__ = ["MultiLabelRanking"]
 
@@ -138,9 +145,7 @@ class MultiLabelRanking:
     def __post_init__(self) -> None:
         check_positive(self, "C", "gamma", "degree", "tol", "max_iter")
         check_not_negative(self, "correlation")
-        for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
-                raise ValueError(unknown_name(name, getattr(self, name), known))
+        check_names(self, CHOICES)
         if self.correlation >= 1:
             raise ValueError(f"correlation must be below 1, found {self.correlation:g}")
         if not isinstance(self.halve, bool):
@@ -202,6 +207,6 @@ def _gap_of_eq_13(ascent: Ascent, problem: Problem) -> str:
     outputs: FloatArray = 2.0 * sweeps.plain - sweeps.rows.diagonal[:, None] * sweeps.beta
     square = float(np.vdot(outputs, sweeps.beta))
     primal, dual = problem.objectives(outputs, square, square, sweeps.beta)
-    gap = (primal - dual) / primal if primal > 0 else 0.0
+    gap = relative_gap(primal, dual)
     kernel = "the certificate is of eq. 13 with the kernel (K + diag K) / 2, which eq. 14 to 16 as printed solve"
     return f"{kernel}; it does not apply to eq. 13 itself, whose relative gap is {gap:.2g}"

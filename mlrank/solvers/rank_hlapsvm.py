@@ -36,7 +36,7 @@ from mlrank.solvers._rank_svm_settings import (
     kernel_matrix,
     prepare_plain,
 )
-from mlrank.solvers.base import LinearModel, TrainingSet, check_not_negative
+from mlrank.solvers.base import LinearModel, TrainingSet, check_choices, check_not_negative
 from mlrank.solvers.rank_svm import solve
 
 __all__ = ["RankHLapSVM"]
@@ -97,8 +97,7 @@ class RankHLapSVM:
     def __post_init__(self) -> None:
         check_settings(self)
         check_not_negative(self, "lam", "nu")
-        if self.distance not in DISTANCES:
-            raise ValueError(f"distance must be one of {', '.join(DISTANCES)}, found {self.distance!r}")
+        check_choices(self, {"distance": DISTANCES})
         if self.kernel == "precomputed" and self.distance == "euclid":
             raise ValueError("distance 'euclid' needs rows of features, found kernel 'precomputed'")
 

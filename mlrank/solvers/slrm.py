@@ -42,7 +42,7 @@ from mlrank.solvers._slrm_losses import LOSSES, Loss
 from mlrank.solvers._slrm_problem import LARGE, Problem, row_space
 from mlrank.solvers._slrm_systems import EigenSystem, System
 from mlrank.solvers._transductive import all_rows
-from mlrank.solvers.base import FitInfo, TrainingSet, check_not_negative, check_positive
+from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
 
 __all__ = ["SLRM", "LowRankModel", "label_correlation", "related_labels"]
 
@@ -166,10 +166,7 @@ class SLRM:
             if not isinstance(getattr(self, name), int):
                 raise ValueError(f"{name} must be a whole number, found {getattr(self, name)!r}")
         check_not_negative(self, "lam", "gamma")
-        for name, known in CHOICES.items():
-            if getattr(self, name) not in known:
-                listed = ", ".join(map(str, known))
-                raise ValueError(f"{name} must be one of {listed}, found {getattr(self, name)!r}")
+        check_choices(self, CHOICES)
         if self.sigma != "self-tuning":
             check_positive(self, "sigma")
         if self.beta != "adaptive":

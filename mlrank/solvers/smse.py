@@ -31,7 +31,7 @@ from mlrank.solvers._graph_rows import GRAPH_SETTINGS, RowGraph, check_graph, gr
 from mlrank.solvers._graph_systems import Solution, sylvester
 from mlrank.solvers._label_graph import dense_laplacian, label_cosines
 from mlrank.solvers._transductive import TransductiveModel
-from mlrank.solvers.base import FitInfo, TrainingSet, check_not_negative, check_positive
+from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
 
 __all__ = ["SMSE"]
 
@@ -94,9 +94,7 @@ class SMSE:
         check_positive(self, "mu", "tau", "tol", "max_iter")
         check_not_negative(self, "nu", "beta", "gamma")
         check_graph(self)
-        for name, known in (("variant", VARIANTS), ("coding", CODINGS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, found {getattr(self, name)!r}")
+        check_choices(self, {"variant": VARIANTS, "coding": CODINGS})
 
     def prepare(self, train: TrainingSet) -> RowGraph:
         """Build the graph of rows; it is the same for every weight."""

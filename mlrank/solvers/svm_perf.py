@@ -36,13 +36,12 @@ from typing import ClassVar
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray
-from mlrank.errors import unknown_name
 from mlrank.kernels import KERNELS, check_kernel
 from mlrank.kernels.rows import KernelRows
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._svm_perf_planes import LabelSearch, Point, Side, Solution
 from mlrank.solvers._svm_perf_platt import log_odds
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_positive
+from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_names, check_positive, relative_gap
 
 __all__ = ["SVMPerfROC", "search_labels"]
 
@@ -149,9 +148,7 @@ class SVMPerfROC:
     def __post_init__(self) -> None:
         check_positive(self, "C", "gamma", "degree", "tol", "max_iter")
         check_kernel(self.kernel, precomputed=True)
-        for name, known in {"C_convention": C_CONVENTION, "planes": PLANES}.items():
-            if getattr(self, name) not in known:
-                raise ValueError(unknown_name(name, getattr(self, name), known))
+        check_names(self, {"C_convention": C_CONVENTION, "planes": PLANES})
 
     def prepare(self, train: TrainingSet) -> Products | KernelRows:
         """Return what makes kernel matrices for every gamma, or how products with the rows are best taken."""
@@ -218,7 +215,7 @@ class SVMPerfROC:
 
     def _info(self, solutions: list[Solution]) -> FitInfo:
         primal = sum(solution.primal for solution in solutions)
-        gap = (primal - sum(solution.dual for solution in solutions)) / primal if primal > 0 else 0.0
+        gap = relative_gap(primal, sum(solution.dual for solution in solutions))
         return FitInfo(sum(solution.n_planes for solution in solutions), primal, gap, gap <= self.tol)
 
 

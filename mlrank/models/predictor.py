@@ -13,7 +13,7 @@ from mlrank.errors import UserError
 from mlrank.models.parts import PARTS, pack, restore
 from mlrank.solvers import FitInfo, TrainingSet
 from mlrank.solvers.kinds import TransductiveModel, all_rows, row_digests
-from mlrank.thresholds.cuts import OracleCut
+from mlrank.thresholds.cuts import OracleCut, label_sets
 
 __all__ = ["Fit", "Predictor"]
 
@@ -57,13 +57,15 @@ class Predictor:
         """Return scores (n_samples, n_labels), larger = more relevant."""
         return self._scored(X)[0]
 
-    def predict(self, X: Features, Y: BoolArray | None = None) -> tuple[FloatArray, BoolArray]:
+    def predict(
+        self, X: Features, Y: BoolArray | None = None, known: BoolArray | None = None
+    ) -> tuple[FloatArray, BoolArray]:
         """Return scores and label sets, both (n_samples, n_labels).
 
         Parameters
         ----------
         X : (n_samples, n_features) ndarray or csr_array
-        Y : true labels, which only a threshold that looks at them needs
+        Y, known : true labels and which of them count, which only a threshold that looks at them needs
 
         Raises
         ------
@@ -76,7 +78,7 @@ class Predictor:
                 "unknown labels; ask for scores or for the best labels instead"
             )
         scores, seen = self._scored(X)
-        return scores, self.cut(scores, seen, *(() if Y is None else (Y,)))
+        return scores, label_sets(self.cut, scores, seen, Y, known)
 
     def _scored(self, X: Features) -> tuple[FloatArray, Features]:
         scaled = self.scaling(self._as_trained(as_features(X)))

@@ -71,6 +71,12 @@ def predict_file(
     n_rows = 0
     with writer(out, wish) as sink:
         for X in _pieces(stream, _block_rows(model)):
+            if n_rows and wish.sets and getattr(model.predictor.cut, "TOGETHER", False):
+                raise UserError(
+                    f"the threshold of this model decides over all rows together, and only {n_rows} are scored at a "
+                    "time; ask for scores or for the best labels instead",
+                    data,
+                )
             sink.write(_predicted(model, X, wish))
             n_rows += X.shape[0]
             progress(n_rows)
@@ -88,11 +94,11 @@ def _check(wish: Wish, data: Path, out: Path) -> None:
 
 
 def _predicted(model: StoredModel, X: Features, wish: Wish) -> Block:
-    if wish.top is not None or wish.scores:
-        found = model.decision_function(X)
-        check_scores(found)
-        return Block(found, None)
-    return Block(*model.predictor.predict(X))
+    if wish.sets:
+        return Block(*model.predictor.predict(X))
+    found = model.decision_function(X)
+    check_scores(found)
+    return Block(found, None)
 
 
 def _block_rows(model: StoredModel) -> int:

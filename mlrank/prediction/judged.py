@@ -73,7 +73,7 @@ def judge(
     X = _columns(take_rows(dataset.X, rows), take)
     Y, known, more = _labels(model, dataset, rows, by_number)
     truth = Y if known is None else Y & known
-    scores, Y_pred = model.predictor.predict(X, truth)
+    scores, Y_pred = model.predictor.predict(X, truth, known)
     notes = [*_leak(model, dataset), *notes, *more]
     about = model.header
     fitted = f"{about.method} ({about.solver.kind}, fitted to {about.data.name}, {about.split})"

@@ -32,6 +32,11 @@ class Wish:
     scores: bool = False
     top: int | None = None
 
+    @property
+    def sets(self) -> bool:
+        """Whether label sets are written."""
+        return self.top is None and not self.scores
+
 
 class Block(NamedTuple):
     """Predictions of some rows; `Y_pred` is None where only scores were asked for."""

@@ -100,6 +100,11 @@ def _version() -> str:
 
 
 def _cluster_work(task: Task, table: Table) -> list[Result]:
+    import numba
+    import scipy.linalg  # noqa: F401  its BLAS must be there to be limited
+
+    # Of this thread alone. Numba first: it loads an OpenMP library that is to be limited as well.
+    numba.set_num_threads(1)
     # Never undone: other threads of the worker are in the middle of fits.
     threadpool_limits(1)
     results = work(task, table)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray, take_rows
+from mlrank.arrays import Features, FloatArray, take_rows
 from mlrank.hardware import machine_name, peak_memory, reset_peak_memory
 from mlrank.metrics import METRICS, evaluate, measure
 from mlrank.models import PROBE_ROWS, Fit, Predictor
@@ -21,6 +21,7 @@ from mlrank.search.limits import TimeLimit, time_limit
 from mlrank.search.rows import Rows, Table
 from mlrank.search.tasks import Chain, Point, Result, Task
 from mlrank.solvers import TrainingSet
+from mlrank.thresholds.cuts import label_sets
 
 __all__ = ["died", "refit", "work"]
 
@@ -95,7 +96,9 @@ def _attempt(task: Task, rows: Rows, shelf: "_Shelf", point: Point) -> dict[str,
     try:
         fitted = shelf.fit(point)
         scores, X_test = fitted.scores(rows.X_test)
-        predicted = scores if METRICS[task.metric].needs == "scores" else _cut(task, fitted, scores, X_test, rows)
+        predicted: Any = scores
+        if METRICS[task.metric].needs == "sets":
+            predicted = label_sets(fitted.cut, scores, X_test, rows.Y_test, rows.known_test)
         value = float(measure(task.metric, rows.Y_test, predicted, rows.known_test).value)
     except Exception:  # any failure of a fit is data: it is stored, and the other fits go on
         return _failure(point)
@@ -123,7 +126,7 @@ def refit(task: Task, table: Table) -> Result:
         peak = peak_memory() if measurable else None
         started = time.perf_counter()
         scores, X_test = fitted.scores(rows.X_test)
-        Y_pred = _cut(task, fitted, scores, X_test, rows)
+        Y_pred = label_sets(fitted.cut, scores, X_test, rows.Y_test, rows.known_test)
         predict_seconds = time.perf_counter() - started
         found = evaluate(rows.Y_test, scores, Y_pred, rows.known_test)
     except Exception:  # stored as a failed run; the other runs go on
@@ -161,17 +164,6 @@ def _warm_up(solver: Any, train: TrainingSet) -> None:
     # A few rows may be no problem at all; what counts is the fit that follows.
     with suppress(Exception):
         solver.fit(train.take(head))
-
-
-def _cut(task: Task, fitted: Fitted, scores: FloatArray, X: Features, rows: Rows) -> BoolArray:
-    """Return the label sets; only an oracle is shown the true ones."""
-    truth: tuple[BoolArray, ...] = ()
-    if task.chain.threshold.ORACLE:
-        truth = (rows.Y_test,)
-        if rows.known_test is not None:  # what it cannot know, it ranks last
-            scores = np.where(rows.known_test, scores, scores.min() - 1.0)
-    Y_pred: BoolArray = fitted.cut(scores, X, *truth)
-    return Y_pred
 
 
 class _Shelf:

@@ -11,7 +11,10 @@ __all__ = ["Cut", "Threshold"]
 
 
 class Cut(Protocol):
-    """A fitted threshold."""
+    """A fitted threshold.
+
+    TOGETHER: it decides over all rows that it is given, not row by row; absent means False.
+    """
 
     def __call__(self, scores: FloatArray, X: Features, Y: BoolArray | None = None) -> BoolArray:
         """Return predicted label sets (n_samples, n_labels); only ORACLE strategies are handed the true `Y`."""
@@ -30,7 +33,6 @@ class Threshold(Protocol):
     """A frozen dataclass of settings.
 
     ORACLE: the strategy looks at the labels of the rows it decides on, so tables star it.
-    TOGETHER: its cuts decide over all rows they are given, not row by row; absent means False.
     FIT_ON: the scores it is fitted to unless the config says otherwise: "train" (the model's scores of its own training
     rows, as the papers do) or "heldout" (cross-fitted scores).
     A strategy may have ``check(n_labels)``, which raises ValueError if it does not fit that many labels: it is asked

@@ -2,13 +2,23 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray
 
-__all__ = ["CUTS", "FeatureCut", "LabelCut", "OracleCut", "ScoreCut", "ShareCut", "TopCut", "check_scores"]
+__all__ = [
+    "CUTS",
+    "FeatureCut",
+    "LabelCut",
+    "OracleCut",
+    "ScoreCut",
+    "ShareCut",
+    "TopCut",
+    "check_scores",
+    "label_sets",
+]
 
 
 def check_scores(scores: FloatArray, Y: BoolArray | None = None, X: Features | None = None) -> None:
@@ -135,6 +145,7 @@ class ShareCut:
     """
 
     shares: FloatArray
+    TOGETHER: ClassVar[bool] = True
 
     def __call__(self, scores: FloatArray, X: Features, Y: BoolArray | None = None) -> BoolArray:
         """Predict each label for its share of these rows, ties by lower row index."""
@@ -195,6 +206,17 @@ class OracleCut:
     def meta(self) -> Mapping[str, Any]:
         """Return the kind of cut."""
         return {"cut": "oracle"}
+
+
+def label_sets(
+    cut: Any, scores: FloatArray, X: Features, Y: BoolArray | None = None, known: BoolArray | None = None
+) -> BoolArray:
+    """Return what a cut predicts; an oracle alone is shown the true labels `Y`, and ranks those not `known` last."""
+    if not isinstance(cut, OracleCut):
+        return np.asarray(cut(scores, X))
+    if known is not None:
+        scores = np.where(known, scores, scores.min() - 1.0)
+    return cut(scores, X, Y)
 
 
 # Cuts by what their ``meta()["cut"]`` says.

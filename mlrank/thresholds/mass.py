@@ -24,7 +24,6 @@ class ClassMass:
 
     ORACLE: ClassVar[bool] = False
     FIT_ON: ClassVar[str] = "train"
-    TOGETHER: ClassVar[bool] = True
 
     def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
         """Count the labels; the scores of the training rows do not matter."""

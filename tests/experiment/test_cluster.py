@@ -10,7 +10,10 @@ from mlrank.errors import UserError
 from mlrank.experiment import run
 from mlrank.search import cluster_pool
 from tests.experiment.kills import slow_config
+from tests.experiment.small import CONFIG, small_config
 from tests.experiment.test_run import contents
+
+THREADS = "methods:\n  M: {{solver: 'tests.experiment.small:Threads', shift: 0}}\n"
 
 distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
 # Lost connections are what the test is about; distributed tells of them as warnings of the interpreter.
@@ -58,3 +61,18 @@ def test_no_cluster_is_told_in_one_line(monkeypatch):
     message = r"^no cluster with workers at tcp://127\.0\.0\.1:9: "
     with pytest.raises(UserError, match=message), cluster_pool("tcp://127.0.0.1:9"):
         pass
+
+
+def test_a_fit_has_one_thread_in_every_library(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_NUM_THREADS", "2")
+    config = small_config(tmp_path, text=CONFIG[: CONFIG.index("methods:")] + THREADS)
+    with distributed.LocalCluster(
+        n_workers=1,
+        threads_per_worker=1,
+        dashboard_address=None,
+        local_directory=str(tmp_path / "dask"),
+        silence_logs=50,
+    ) as cluster:
+        folder = run(config, tmp_path / "r", cluster_pool(cluster.scheduler_address))
+    (record,) = folder.runs()
+    assert record["info"]["objective"] == 1.0

@@ -294,6 +294,23 @@ def test_a_transductive_model_tells_which_rows_it_knows(tmp_path):
     assert "row 0 was neither a training row nor an unlabeled one" in told(model, tmp_path / "x.npz", tmp_path)
 
 
+def test_a_cut_over_all_rows_together_is_never_made_block_by_block(tmp_path, monkeypatch):
+    model = model_of(tmp_path / "a.model", threshold="class_mass")
+    X = dataset().X
+    np.savez(tmp_path / "x.npz", X=X, feature_names=NAMES)
+    predict_file(model, tmp_path / "x.npz", tmp_path / "whole.npz")
+    expected = model.predictor.predict(X)[1]
+    assert np.array_equal(read_npz(tmp_path / "whole.npz")["Y_pred"], expected)
+    parts = [model.predictor.predict(X[rows])[1] for rows in np.array_split(np.arange(40), 5)]
+    assert not np.array_equal(np.vstack(parts), expected)
+    monkeypatch.setattr(files, "BLOCK_CELLS", 48)
+    with pytest.raises(UserError, match=r"x\.npz: the threshold .* over all rows together, and only 8"):
+        predict_file(model, tmp_path / "x.npz", tmp_path / "parts.npz")
+    assert not (tmp_path / "parts.npz").exists()
+    predict_file(model, tmp_path / "x.npz", tmp_path / "scores.npz", scores=True)
+    assert read_npz(tmp_path / "scores.npz")["scores"].shape == (40, 5)
+
+
 def test_an_oracle_has_scores_and_no_sets(tmp_path):
     model = model_of(tmp_path / "a.model", threshold="oracle_size")
     np.savez(tmp_path / "x.npz", X=dataset().X)

@@ -1,5 +1,7 @@
 """A stored model judged on labelled data: on the right rows, columns and labels, or one line that says why not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -109,6 +111,20 @@ def test_labels_that_are_not_there_are_told(tmp_path, model):
     np.savez(tmp_path / "d.npz", X=data.X, Y=data.Y[:, :3], feature_names=NAMES, label_names=LABELS[:3])
     with pytest.raises(UserError, match="'d' lacks 2 of the 5 labels of the model: 'fast', 'slow'"):
         judge(model, tmp_path / "d.npz")
+
+
+def test_an_oracle_is_not_shown_unknown_labels(tmp_path):
+    header = {"feature_names": list(NAMES), "label_names": list(LABELS)}
+    stored(tmp_path / "a.model", threshold="oracle_size", header=header)
+    model, data = load_model(tmp_path / "a.model"), dataset()
+    known = np.random.default_rng(3).random(data.Y.shape) < 0.6
+    masked = replace(data, Y=data.Y & known, known=known)
+    source = convert(masked, tmp_path / "d.npz", "npz")["train"]
+    scores = model.decision_function(data.X)
+    truth, ranked = data.Y & known, np.where(known, scores, -np.inf)
+    order = np.argsort(np.argsort(-ranked, axis=1, kind="stable"), axis=1)
+    expected = evaluate(truth, scores, order < truth.sum(axis=1, keepdims=True), known)
+    assert values(judge(model, source).metrics) == pytest.approx(values(expected), nan_ok=True)
 
 
 def test_an_oracle_is_shown_the_true_labels(tmp_path):

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from mlrank.errors import unknown_name
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["COLORS", "DASHES", "FORMATS", "MARKERS", "frame", "notes_inches", "plain", "saved"]
+__all__ = ["COLORS", "DASHES", "FORMATS", "MARKERS", "axes_of", "frame", "grid", "notes_inches", "plain", "saved"]
 
 FORMATS = ("svg", "pdf", "png")
 # Distinct in colour, marker and dash, so that curves can be told apart in print and without colour vision.
@@ -45,6 +46,20 @@ def saved(size: tuple[float, float], fmt: str) -> Iterator[tuple["Figure", io.By
         FigureCanvasAgg(drawn)
         yield drawn, buffer
         drawn.savefig(buffer, format=fmt, dpi=150, metadata=_METADATA[fmt])
+
+
+def grid(n_panels: int) -> tuple[int, int]:
+    """Return the rows and columns in which panels stand, two to a row."""
+    columns = min(2, n_panels)
+    return -(-n_panels // columns), columns
+
+
+def axes_of(drawn: "Figure", n_panels: int, *, same_y: bool = False) -> "list[Axes]":
+    """Return axes for panels in the order of reading; places that are left over stay empty."""
+    axes = drawn.subplots(*grid(n_panels), squeeze=False, sharey=same_y).ravel()
+    for ax in axes[n_panels:]:
+        ax.set_visible(False)
+    return list(axes[:n_panels])
 
 
 def frame(drawn: "Figure", title: str, notes: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlrank.arrays import FloatArray
-from mlrank.plots.canvas import frame, notes_inches, plain, saved
+from mlrank.plots.canvas import axes_of, frame, grid, notes_inches, plain, saved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,20 +80,17 @@ def render_heat(figure: HeatFigure, fmt: str) -> bytes:
     """
     from matplotlib.cm import ScalarMappable
 
-    columns = min(2, len(figure.panels))
-    rows = -(-len(figure.panels) // columns)
+    rows, columns = grid(len(figure.panels))
     panel_width = max(3.4, min(6.5, 0.24 * max(len(panel.x_ticks) for panel in figure.panels) + 2.4))
     panel_height = max(2.2, min(6.5, 0.24 * max(len(panel.y_ticks) for panel in figure.panels) + 1.3))
     width = panel_width * columns + 0.9
     scale = _scale(figure)
     with saved((width, panel_height * rows + 0.5 + notes_inches(figure.notes, width)), fmt) as (drawn, buffer):
-        axes = drawn.subplots(rows, columns, squeeze=False).ravel()
-        for ax in axes[len(figure.panels) :]:
-            ax.set_visible(False)
-        for ax, panel in zip(axes, figure.panels, strict=False):
+        axes = axes_of(drawn, len(figure.panels))
+        for ax, panel in zip(axes, figure.panels, strict=True):
             _draw(ax, figure, panel, scale)
         colors = ScalarMappable(scale, _BALANCED if figure.balanced else _RISING)
-        bar = drawn.colorbar(colors, ax=list(axes[: len(figure.panels)]), label=plain(figure.value_label), aspect=30)
+        bar = drawn.colorbar(colors, ax=axes, label=plain(figure.value_label), aspect=30)
         bar.ax.tick_params(labelsize=7)
         frame(drawn, figure.title, figure.notes)
     return buffer.getvalue()

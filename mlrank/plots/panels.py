@@ -4,12 +4,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mlrank.plots.canvas import COLORS, DASHES, MARKERS, frame, notes_inches, plain, saved
+from mlrank.plots.canvas import COLORS, DASHES, MARKERS, axes_of, frame, grid, notes_inches, plain, saved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["COLORS", "MARKERS", "Curve", "Level", "Panel", "PanelFigure", "plain", "render_panels", "saved"]
+__all__ = ["Curve", "Level", "Panel", "PanelFigure", "render_panels"]
 
 _PANEL_INCHES = (4.2, 3.2)
 
@@ -122,16 +122,12 @@ def render_panels(figure: PanelFigure, fmt: str) -> bytes:
     ValueError
         For another format.
     """
-    columns = min(2, len(figure.panels))
-    rows = -(-len(figure.panels) // columns)
+    rows, columns = grid(len(figure.panels))
     width = _PANEL_INCHES[0] * columns
     with saved((width, _PANEL_INCHES[1] * rows + 0.6 + notes_inches(figure.notes, width)), fmt) as (drawn, buffer):
-        axes = drawn.subplots(rows, columns, squeeze=False, sharey=figure.same_y).ravel()
-        for place, ax in enumerate(axes):
-            if place < len(figure.panels):
-                _draw(ax, figure, figure.panels[place])
-            else:
-                ax.set_visible(False)
+        axes = axes_of(drawn, len(figure.panels), same_y=figure.same_y)
+        for ax, panel in zip(axes, figure.panels, strict=True):
+            _draw(ax, figure, panel)
         if figure.one_legend:
             # The title goes with it: above a legend outside the axes no room is kept for one.
             handles, labels = axes[0].get_legend_handles_labels()

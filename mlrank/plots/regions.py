@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlrank.arrays import FloatArray, IntArray
-from mlrank.plots.panels import COLORS, MARKERS, plain, saved
+from mlrank.plots.canvas import COLORS, MARKERS, frame, notes_inches, plain, saved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,16 +70,14 @@ def render_regions(figure: RegionFigure, fmt: str) -> bytes:
     """
     if len(figure.names) > len(COLORS):
         raise ValueError(f"regions of at most {len(COLORS)} classes can be told apart, found {len(figure.names)}")
-    size = (_PANEL_INCHES * len(figure.panels), _PANEL_INCHES + 0.5 + 0.2 * len(figure.notes))
-    with saved(size, fmt) as (drawn, buffer):
+    width = _PANEL_INCHES * len(figure.panels)
+    with saved((width, _PANEL_INCHES + 0.5 + notes_inches(figure.notes, width)), fmt) as (drawn, buffer):
         axes = drawn.subplots(1, len(figure.panels), squeeze=False, sharey=True).ravel()
         for ax, panel in zip(axes, figure.panels, strict=True):
             _draw(ax, figure, panel)
         handles, labels = axes[0].get_legend_handles_labels()
         drawn.legend(handles, labels, loc="outside right upper", fontsize=8)
-        drawn.suptitle(plain(figure.title), fontsize=10)
-        if figure.notes:
-            drawn.supxlabel(plain("\n".join(figure.notes)), fontsize=7, x=0.02, ha="left")
+        frame(drawn, figure.title, figure.notes)
     return buffer.getvalue()
 
 

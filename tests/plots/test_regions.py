@@ -9,7 +9,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
 from mlrank.plots import FORMATS, RegionFigure, RegionPanel, render_regions
-from mlrank.plots.panels import COLORS
+from mlrank.plots.canvas import COLORS
 
 LINE = np.linspace(-2, 2, 5)
 WINNERS = np.zeros((5, 5), dtype=np.int64)

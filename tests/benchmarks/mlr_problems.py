@@ -1,6 +1,5 @@
 """Histograms on which kernels and MLR are timed, and LIBSVM one-vs-all brought to the same certified gap."""
 
-import time
 import warnings
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from mlrank.arrays import as_features
+from tests.benchmarks.clock import best
 
 BINS = 5000
 # Part of the words of an image that come from its classes: of the "plain" ones one label a class is easily told.
@@ -68,16 +68,6 @@ def blobs(n, n_labels, spread, seed=0):
     return 0.5 * (centres[first] + centres[second]) + rng.standard_normal((n, 20)), Y
 
 
-def best_of(repeats, work, clock=time.process_time):
-    """Return the least seconds, and what the work returned last."""
-    seconds = []
-    for _ in range(repeats):
-        started = clock()
-        found = work()
-        seconds.append(clock() - started)
-    return min(seconds), found
-
-
 def one_vs_all(K, Y, C, gap, tolerances=TOLERANCES):
     """Fit LIBSVM for each class on K, at the coarsest tolerance that reaches the relative gap of the sum over classes.
 
@@ -88,7 +78,7 @@ def one_vs_all(K, Y, C, gap, tolerances=TOLERANCES):
         for relevant in Y.T:
             sign = np.where(relevant, 1.0, -1.0)
             svc = SVC(C=C, kernel="precomputed", tol=tolerance, cache_size=2000)
-            seconds += best_of(1, lambda svc=svc, sign=sign: svc.fit(K, sign))[0]
+            seconds += best(lambda svc=svc, sign=sign: svc.fit(K, sign), 1)[0]
             weights = np.zeros(len(sign))
             weights[svc.support_] = svc.dual_coef_[0]
             outputs = K @ weights
@@ -114,5 +104,5 @@ def with_its_own_kernel(X, Y, C, gamma, tolerance):
         svc = SVC(C=C, kernel="rbf", gamma=2 * gamma, tol=tolerance, cache_size=2000)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            seconds += best_of(1, lambda svc=svc, relevant=relevant: svc.fit(roots, relevant))[0]
+            seconds += best(lambda svc=svc, relevant=relevant: svc.fit(roots, relevant), 1)[0]
     return seconds

@@ -7,28 +7,23 @@ number of labels of a row. MediaMill has 101 labels, 4.4 to a row. There the one
 of the loop.
 """
 
-import time
 import tracemalloc
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 from sklearn.neighbors import NearestNeighbors
-from threadpoolctl import threadpool_limits
 
 from mlrank.datasets import is_available, load_dataset
 from mlrank.datasets.subset import subset
 from mlrank.solvers import TrainingSet
 from mlrank.solvers.bknn import BalancedKNN
 from mlrank.solvers.blda import BLDA
+from tests.benchmarks.clock import best
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 B = 5
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    with threadpool_limits(1):
-        yield
 
 
 def labelled(n, k, cardinality, rng):
@@ -58,21 +53,15 @@ def by_class(Z, Y, X, width):
     return s / s.mean(axis=1, keepdims=True) - 1
 
 
-def seconds(function):
-    started = time.process_time()
-    given = function()
-    return time.process_time() - started, given
-
-
 def beside_the_loop(name, Z, Y, X, repeats=3):
     model = BalancedKNN(b=B, sigma=float(Z.shape[1])).fit(TrainingSet(Z, Y))
     model.decision_function(X[:3])
     ours, loop = [], []
     for _ in range(repeats):
-        spent, expected = seconds(lambda: by_class(Z, Y, X, model.width))
+        spent, expected = best(lambda: by_class(Z, Y, X, model.width), 1)
         loop.append(spent)
         for _ in range(2):
-            spent, scores = seconds(lambda: model.decision_function(X))
+            spent, scores = best(lambda: model.decision_function(X), 1)
             ours.append(spent)
     np.testing.assert_allclose(scores, expected, atol=1e-9)
     ratio = min(loop) / min(ours)
@@ -113,7 +102,7 @@ def growth(name, values, problems):
     for Z, Y, X in problems:
         model = BalancedKNN(b=B, sigma=float(Z.shape[1])).fit(TrainingSet(Z, Y))
         model.decision_function(X[:3])
-        spent.append(min(seconds(lambda: model.decision_function(X))[0] for _ in range(3)))  # noqa: B023
+        spent.append(best(lambda: model.decision_function(X))[0])  # noqa: B023
     exponent = float(np.polyfit(np.log(values), np.log(spent), 1)[0])
     table = "  ".join(f"{value}: {time:.3f} s" for value, time in zip(values, spent, strict=True))
     print(f"  {name:24s} {table}   exponent {exponent:.2f}")

@@ -5,37 +5,22 @@ in all features; labels are half-spaces of the hidden ones.
 """
 
 import resource
-import time
 import tracemalloc
 
 import numpy as np
 import pytest
 from scipy.linalg import solve_sylvester
 from sklearn.neighbors import NearestNeighbors
-from threadpoolctl import threadpool_limits
 
 from mlrank.graphs import knn, laplacian, self_tuning_graph
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers._label_graph import dense_laplacian, label_cosines
+from tests.benchmarks.clock import best
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 MEDIAMILL = (43907, 120)
 TOL = 1e-8
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    with threadpool_limits(1):
-        yield
-
-
-def seconds_of(function, repeats=2):
-    """Return the least seconds of processor time of several calls, and what the last gave."""
-    seconds = []
-    for _ in range(repeats):
-        started = time.process_time()
-        given = function()
-        seconds.append(time.process_time() - started)
-    return min(seconds), given
 
 
 def made(n, d, k=1, seed=0):
@@ -67,8 +52,8 @@ def test_exact_graph_beside_the_product_it_contains(d):
     print(f"\n  d = {d}, 5 neighbours, scale by the 7th: graph, product in float32, ratio")
     for n in sizes:
         X = made(n, d)[0]
-        product, _ = seconds_of(lambda X=X: product_alone(X))
-        graph, A = seconds_of(lambda X=X: self_tuning_graph(X, 5))
+        product, _ = best(lambda X=X: product_alone(X), 2)
+        graph, A = best(lambda X=X: self_tuning_graph(X, 5), 2)
         times.append(graph)
         print(f"  n = {n:6d}: {graph:7.2f} s {product:7.2f} s {graph / product:6.2f}   {A.nnz} edges")
     print(f"  grows as n^{exponent(sizes, times):.2f}")
@@ -77,8 +62,8 @@ def test_exact_graph_beside_the_product_it_contains(d):
 
 def test_neighbors_beside_scikit_learn():
     X = made(20000, 120)[0]
-    ours, (indices, _) = seconds_of(lambda: knn(X, 10))
-    theirs, found = seconds_of(
+    ours, (indices, _) = best(lambda: knn(X, 10), 2)
+    theirs, found = best(
         lambda: NearestNeighbors(n_neighbors=10, algorithm="brute").fit(X).kneighbors(return_distance=False), 1
     )
     print(f"\n  n = 20000, d = 120: ours {ours:.2f} s, scikit-learn brute force {theirs:.2f} s: {theirs / ours:.1f} x")
@@ -97,9 +82,9 @@ def test_smse_beside_the_dense_sylvester_solver_and_beyond_it(variant):
     solver = SOLVERS["smse"](variant=variant, gamma=1.0, tol=TOL)
     train = split(2000, 120, 50, 0.2)
     rows = solver.prepare(train)
-    ours, model = seconds_of(lambda: solver.fit(train, rows))
+    ours, model = best(lambda: solver.fit(train, rows), 2)
     left, right, given = _equation(train, rows.A, variant)
-    dense, F = seconds_of(lambda: solve_sylvester(left, right, given), 1)
+    dense, F = best(lambda: solve_sylvester(left, right, given), 1)
     print(f"\n  {variant}, n = 2000, k = 50, residual {model.info.optimality:.0e}:", end="")
     print(f" {ours:.3f} s, solve_sylvester {dense:.1f} s: {dense / ours:.0f} x, the graph left out of both")
     assert np.abs(model.scores[len(model.scores) - len(F) :] - F).max() <= 1e-6 * np.abs(F).max()
@@ -107,8 +92,8 @@ def test_smse_beside_the_dense_sylvester_solver_and_beyond_it(variant):
     sizes, times = (2000, 5000, 10000, 20000), []
     for n in sizes:
         train = split(n, 120, 50, 0.2)
-        building, rows = seconds_of(lambda train=train: solver.prepare(train), 1)
-        fitting, model = seconds_of(lambda train=train, rows=rows: solver.fit(train, rows))
+        building, rows = best(lambda train=train: solver.prepare(train), 1)
+        fitting, model = best(lambda train=train, rows=rows: solver.fit(train, rows), 2)
         times.append(fitting)
         assert model.info.converged
         print(f"  n = {n:6d}: graph {building:6.2f} s, fit {fitting:6.2f} s, {model.info.n_iter} iterations")
@@ -135,8 +120,8 @@ def test_mcgf_at_forty_thousand_rows(variant):
     print(f"\n  {variant}, d = 120, k = 101, relative residual {TOL:g}")
     for n in sizes:
         train = split(n, 120, 101, 0.8)
-        building, prepared = seconds_of(lambda train=train: solver.prepare(train), 1)
-        fitting, model = seconds_of(
+        building, prepared = best(lambda train=train: solver.prepare(train), 1)
+        fitting, model = best(
             lambda train=train, prepared=prepared: solver.fit(train, type(prepared)(prepared.rows)), 1
         )
         times.append(fitting)

@@ -6,7 +6,6 @@ MLRANK_BENCH_HUGE=1 for a million rows. Rows are scaled to length one; lam = 1 w
 
 import os
 import resource
-import time
 import tracemalloc
 import warnings
 
@@ -18,7 +17,6 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 from sklearn.cross_decomposition import CCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
-from threadpoolctl import threadpool_limits
 
 from mlrank.datasets import is_available, load_dataset
 from mlrank.datasets.standin import generate
@@ -27,25 +25,12 @@ from mlrank.linalg import CenteredRows
 from mlrank.scaling import SCALERS
 from mlrank.solvers import TrainingSet
 from mlrank.solvers.hypergraph_spectral import HypergraphSpectral
+from tests.benchmarks.clock import best
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 TOL = 1e-6
 TWELVE = (0.1, 1, 10, 20, 50, 75, 100, 200, 350, 500, 750, 1000)
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    with threadpool_limits(1):
-        yield
-
-
-def best(function, repeats=3):
-    """Return the least seconds of processor time of several calls, and what the last gave."""
-    seconds = []
-    for _ in range(repeats):
-        started = time.process_time()
-        given = function()
-        seconds.append(time.process_time() - started)
-    return min(seconds), given
 
 
 def unit_rows(dataset):

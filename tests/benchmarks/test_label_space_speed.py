@@ -4,34 +4,18 @@ One thread, seconds of processor time, best of several, all in one run. Data are
 each method's formula in plain numpy with matrices of n x n and full decompositions, brought to equal results.
 """
 
-import time
-
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from threadpoolctl import threadpool_limits
 
 from mlrank.datasets.standin import generate
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers._label_queries import greedy
 from mlrank.solvers._loc_codes import best_codes
 from mlrank.solvers._sparse_bayes import relevance
+from tests.benchmarks.clock import best
 
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    with threadpool_limits(1):
-        yield
-
-
-def best(function, repeats=3):
-    """Return the least seconds of processor time of several calls, and what the last gave."""
-    seconds = []
-    for _ in range(repeats):
-        started = time.process_time()
-        given = function()
-        seconds.append(time.process_time() - started)
-    return min(seconds), given
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def made(n, d, k, cardinality=4.4, seed=1):

@@ -26,26 +26,19 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import chi2_kernel
-from threadpoolctl import threadpool_limits
 
 from mlrank.arrays import take_rows
 from mlrank.kernels import KERNELS, chi2_distances
 from mlrank.solvers import SOLVERS, TrainingSet
-from tests.benchmarks.mlr_problems import SIGNALS, best_of, blobs, images, one_vs_all, scattered, with_its_own_kernel
+from tests.benchmarks.clock import best
+from tests.benchmarks.mlr_problems import SIGNALS, blobs, images, one_vs_all, scattered, with_its_own_kernel
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 TOL = 1e-3
 PENALTIES = (0.1, 1.0, 10.0, 100.0)
 WHOLE = os.environ.get("MLRANK_BENCH_WHOLE") == "1"
 MLR = SOLVERS["mlr"]
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    with threadpool_limits(1):
-        yield
-    numba.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +57,7 @@ def problems():
 def scikit_learns(X, share):
     """Return the seconds of scikit-learn's kernel matrix of the dense rows `X`, from one row in `share`."""
     rows = X[::share]
-    seconds, _ = best_of(1, lambda: chi2_kernel(rows, X))
+    seconds, _ = best(lambda: chi2_kernel(rows, X), 1)
     return seconds * len(X) / len(rows)
 
 
@@ -79,13 +72,13 @@ def test_kernel_matrix_beside_scikit_learns(n, d, share, wanted):
     print(f"\nchi2 kernel matrix, n = {n}, {d} bins, {100 * share:g} % nonzero: scikit-learn {theirs:.2f} s")
     given = {"CSR": X, "dense": dense} if share < 1 else {"dense": dense}
     for name, rows in given.items():
-        seconds, K = best_of(3, lambda rows=rows: KERNELS["chi2"](rows, rows, 1.0))
+        seconds, K = best(lambda rows=rows: KERNELS["chi2"](rows, rows, 1.0), 3)
         error = np.abs(K[::50] - chi2_kernel(dense[::50], dense)).max()
         print(f"  {name:<8}{seconds:8.3f} s {theirs / seconds:8.1f} x   largest difference {error:.0e}")
         assert theirs / seconds >= wanted
         assert error <= 1e-13
     other = take_rows(X, np.arange(n)) if share < 1 else dense.copy()
-    seconds, _ = best_of(3, lambda: KERNELS["chi2"](other, next(iter(given.values())), 1.0))
+    seconds, _ = best(lambda: KERNELS["chi2"](other, next(iter(given.values())), 1.0), 3)
     print(f"  with other rows {seconds:8.3f} s {theirs / seconds:8.1f} x")
 
 
@@ -97,9 +90,9 @@ def test_two_threads(n, share):
     seconds = []
     for threads in (1, 2):
         numba.set_num_threads(threads)
-        seconds.append(best_of(5, lambda: chi2_distances(rows, rows), clock=time.perf_counter)[0])
+        seconds.append(best(lambda: chi2_distances(rows, rows), 5, clock=time.perf_counter)[0])
     started = time.perf_counter()
-    used, _ = best_of(1, lambda: chi2_distances(rows, rows))
+    used, _ = best(lambda: chi2_distances(rows, rows), 1)
     cores = used / (time.perf_counter() - started)
     print(f"\nchi2 distances, n = {n}, {100 * share:g} % nonzero: seconds on the wall")
     print(
@@ -116,14 +109,14 @@ def test_from_raw_histograms(problems):
     X, Y = problems(n, n_labels, "middling")
     solver = MLR(C=C, gamma=gamma, tol=TOL)
     solver.fit(TrainingSet(X[:20], Y[:20]))
-    ours, model = best_of(3, lambda: solver.fit(TrainingSet(X, Y)))
+    ours, model = best(lambda: solver.fit(TrainingSet(X, Y)), 3)
     assert model.info.converged
     baseline = one_vs_all(KERNELS["chi2"](X, X, gamma), Y, C, TOL)
     # Classes differ little in how much of the matrix they need.
     classes = n_labels if WHOLE else 2
     own = with_its_own_kernel(X, Y[:, :classes], C, gamma, baseline.tolerance) * n_labels / classes
     theirs = scikit_learns(X.toarray(), 1 if WHOLE else 8) * n_labels + baseline.seconds
-    fast = best_of(1, lambda: KERNELS["chi2"](X, X, gamma))[0] * n_labels + baseline.seconds
+    fast = best(lambda: KERNELS["chi2"](X, X, gamma), 1)[0] * n_labels + baseline.seconds
     print(f"\nfrom raw histograms, n = {n}, K = {n_labels}, C = {C:g}, gamma = {gamma:g}, relative gap {TOL:g}")
     print(f"  MLR, kernel matrix included                     {ours:9.3f} s")
     print(f"  LIBSVM, its own sparse kernel for each class    {own:9.1f} s {own / ours:8.1f} x")
@@ -147,12 +140,12 @@ def on_one_matrix(K, Y, gamma):
         prepared.last = None
         return prepared.gram(1.0).single
 
-    preparation = best_of(3, prepare)[0]
+    preparation = best(prepare, 3)[0]
     print(f"  gamma = {gamma:<10g} preparation {preparation:.3f} s")
     ratios = {}
     for C in PENALTIES:
         solver = MLR(kernel="precomputed", C=C, tol=TOL)
-        seconds, model = best_of(3, lambda solver=solver: solver.fit(train, prepared))
+        seconds, model = best(lambda solver=solver: solver.fit(train, prepared), 3)
         assert model.info.converged
         theirs = one_vs_all(K, Y, C, TOL)
         assert theirs.gap <= TOL
@@ -213,7 +206,7 @@ def gram_fit(X, Y, **settings):
     solver, train = MLR(tol=TOL, gamma=0.5, **settings), TrainingSet(X, Y)
     prepared = solver.prepare(train)
     solver.fit(train, prepared)
-    return best_of(3, lambda: solver.fit(train, prepared))
+    return best(lambda: solver.fit(train, prepared), 3)
 
 
 def test_growth_on_a_kernel_matrix(problems):
@@ -242,7 +235,7 @@ def linear_fit(X, Y):
     solver = MLR(kernel="linear", C=1.0, tol=TOL)
     solver.fit(TrainingSet(X[:50], Y[:50]))
     train = TrainingSet(X, Y)
-    return best_of(3, lambda: solver.fit(train))
+    return best(lambda: solver.fit(train), 3)
 
 
 def test_growth_on_features():

@@ -22,23 +22,18 @@ import time
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers._rank_svm_pairs import Pairs
 from tests.benchmarks.rank_baselines import Timed, algorithm_1
 from tests.benchmarks.rank_problems import MADE, made, real
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 TOL = 1e-3
 CAP = float(os.environ.get("MLRANK_BENCH_CAP", "60"))
 # Least ratios to Algorithm 1 with permuted rows.
 WANTED = {"unit": 3.0, "standardised": 10.0, "min-max": 10.0}
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    with threadpool_limits(1):
-        yield
 
 
 def timed(key, X, Y, repeats=1, **settings):

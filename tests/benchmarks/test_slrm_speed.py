@@ -6,12 +6,10 @@ found beforehand, without the certificates. Set MLRANK_DATA for the real Corel5k
 otherwise. The graph is a matter of its own (test_graph_speed.py) and is not counted unless said.
 """
 
-import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from mlrank.datasets import is_available, load_dataset
 from mlrank.datasets.standin import generate
@@ -19,26 +17,13 @@ from mlrank.solvers import TrainingSet
 from mlrank.solvers.cplst import CPLST
 from mlrank.solvers.faie import FaIE
 from mlrank.solvers.slrm import SLRM
+from tests.benchmarks.clock import best
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 TOL = 1e-4
 DECADES = tuple(float(10.0**power) for power in range(-3, 4))
 SIZES = {"corel5k": (5000, 499, 374), "mediamill 120": (43907, 120, 101), "mediamill 210": (43907, 210, 101)}
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    with threadpool_limits(1):
-        yield
-
-
-def best(function, repeats=3):
-    """Return the least seconds of processor time of several calls, and what the last gave."""
-    seconds = []
-    for _ in range(repeats):
-        started = time.process_time()
-        given = function()
-        seconds.append(time.process_time() - started)
-    return min(seconds), given
 
 
 def rows_of(name, part=10):

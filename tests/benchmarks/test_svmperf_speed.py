@@ -16,35 +16,19 @@ SVM-perf tried, planes to a relative gap of 1e-3 (n = 1000, chi2 kernel, 5 label
   one's step
 """
 
-import time
-
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from mlrank.datasets import generate
 from mlrank.kernels.rows import KernelRows
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers._ridge_space import gram_space
 from mlrank.solvers.shared_subspace import Decomposed
+from tests.benchmarks.clock import best
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 TOL = 1e-3
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    with threadpool_limits(1):
-        yield
-
-
-def best_of(repeats, work):
-    """Return the least seconds of processor time, and what the work returned."""
-    seconds = []
-    for _ in range(repeats):
-        started = time.process_time()
-        found = work()
-        seconds.append(time.process_time() - started)
-    return min(seconds), found
 
 
 def histograms(n, k, seed=0):
@@ -81,7 +65,7 @@ def planes(info):
 def perf_fit(train, prepared=None, repeats=3, **settings):
     solver = SOLVERS["svm_perf"](tol=TOL, **settings)
     solver.fit(TrainingSet(train.X[:20], train.Y[:20]))
-    seconds, model = best_of(repeats, lambda: solver.fit(train, prepared))
+    seconds, model = best(lambda: solver.fit(train, prepared), repeats)
     assert model.info.converged
     return seconds, planes(model.info)
 
@@ -127,7 +111,7 @@ def test_planes_near_the_best_point_are_fewer_than_at_the_models_minimum():
         counts = {}
         for way in ("line_search", "model"):
             solver = SOLVERS["svm_perf"](C=C, planes=way)
-            seconds, model = best_of(1, lambda solver=solver: solver.fit(train))
+            seconds, model = best(lambda solver=solver: solver.fit(train), 1)
             counts[way] = model.info.n_iter
             print(f"  C = {C:<6g}{way:<12}{seconds:8.3f} s  {planes(model.info)}")
         assert counts["model"] >= wanted * counts["line_search"]
@@ -136,7 +120,7 @@ def test_planes_near_the_best_point_are_fewer_than_at_the_models_minimum():
 def subspace_fit(train, **settings):
     solver = SOLVERS["shared_subspace"](alpha=0.1, beta=0.01, **settings)
     solver.fit(TrainingSet(train.X[:20], train.Y[:20]))
-    return best_of(3, lambda: solver.fit(train))[0], ""
+    return best(lambda: solver.fit(train), 3)[0], ""
 
 
 def test_shared_subspace_grows_with_the_rows_or_with_the_cube_of_a_kernel_matrix():
@@ -157,14 +141,14 @@ def test_shared_subspace_grows_with_the_rows_or_with_the_cube_of_a_kernel_matrix
 def test_a_grid_of_shared_subspaces_costs_little_more_than_one():
     train = TrainingSet(*dense(3000, 300, 30))
     grid = [SOLVERS["shared_subspace"](alpha=a, beta=b) for a in (0.01, 1.0, 100.0) for b in (0.01, 1.0, 100.0)]
-    one = best_of(3, lambda: grid[0].fit(train))[0]
+    one = best(lambda: grid[0].fit(train), 3)[0]
 
     def all_of_them():
         prepared = grid[0].prepare(train)
         for solver in grid:
             solver.fit(train, prepared)
 
-    nine = best_of(3, all_of_them)[0]
+    nine = best(all_of_them, 3)[0]
     print("\nshared_subspace, 3000 x 300, 30 labels")
     print(f"  one fit {one:.3f} s, a grid of nine {nine:.3f} s, {nine / one:.1f} x")
     assert nine < 4 * one
@@ -181,7 +165,7 @@ def on_one_matrix(key, train, gamma, beside=None):
         solver.fit(TrainingSet(train.X[:20], train.Y[:20]))
         # The first fit makes the matrix that the others find.
         solver.fit(train, prepared)
-        found[C], model = best_of(3, lambda solver=solver: solver.fit(train, prepared))
+        found[C], model = best(lambda solver=solver: solver.fit(train, prepared), 3)
         info, ratio = model.info, found[C] / (beside or found)[C]
         row = f"  {key:<16} C = {C:<6g}{found[C]:8.3f} s {ratio:7.2f} x mlr  {info.n_iter} iterations"
         print(f"{row}, gap {info.optimality:.1e}")
@@ -198,7 +182,7 @@ def test_multi_label_ranking_beside_both_on_one_kernel_matrix():
     solver = SOLVERS["shared_subspace"](kernel="chi2", gamma=gamma, alpha=0.1, beta=0.001)
     rows = KernelRows(train.X, "chi2")
     K = rows.gram(gamma)
-    subspace = best_of(2, lambda: solver.fit(train, Decomposed(gram_space(K), rows)))[0]
+    subspace = best(lambda: solver.fit(train, Decomposed(gram_space(K), rows)), 2)[0]
     print(f"  shared_subspace {subspace:21.3f} s {subspace / max(mlr.values()):7.2f} x the slowest mlr")
     ratios = np.array([perf[C] / mlr[C] for C in PENALTIES])
     lost = ", ".join(f"C = {C:g}" for C, ratio in zip(PENALTIES, ratios, strict=True) if ratio < 1) or "none"

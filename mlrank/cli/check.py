@@ -74,12 +74,9 @@ def check(
 
 def _write(path: Path, checkup: "Checkup", dataset: "Dataset") -> None:
     from mlrank.datasets.doctor_page import page
-    from mlrank.errors import UserError
+    from mlrank.results.files import write_atomic
 
-    try:
-        path.write_text(page(checkup, dataset), encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot be written: {error.strerror}", path) from error
+    write_atomic(path, page(checkup, dataset).encode())
 
 
 def columns(text: str | None) -> int | list[str] | None:

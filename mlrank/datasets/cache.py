@@ -15,6 +15,7 @@ from scipy.sparse import csr_array, issparse
 
 from mlrank.datasets.parsed import Parsed, Source
 from mlrank.datasets.readers import read
+from mlrank.errors import os_errors
 
 __all__ = ["cache_folder", "read_cached"]
 
@@ -61,7 +62,7 @@ def _digest(key: str, source: Source, files: list[Path]) -> str:
     said = replace(source, parts=(), labels=None, features=None)
     digest.update(repr((key, said, [path.name for path in files], len(source.parts), source.labels is None)).encode())
     for path in (*sorted(Path(__file__).parent.glob("*.py")), *files):
-        with open(path, "rb") as file:
+        with os_errors("read the file", path), open(path, "rb") as file:
             digest.update(hashlib.file_digest(file, "blake2b").digest())
     return digest.hexdigest()
 

@@ -15,7 +15,7 @@ from mlrank.datasets.parsed import Parsed
 from mlrank.datasets.readers import read
 from mlrank.datasets.record import Dataset
 from mlrank.datasets.writers import ENDINGS, WRITERS, Job
-from mlrank.errors import UserError, unknown_name
+from mlrank.errors import UserError, os_errors, unknown_name
 
 __all__ = ["convert", "target_format"]
 
@@ -62,11 +62,14 @@ def convert(dataset: Dataset, target: Path, key: str, *, replace_files: bool = F
     Raises
     ------
     UserError
-        If the format cannot hold the data set, or a file is there already.
+        If the format cannot hold the data set, a file is there already, or the system refuses; nothing is left then.
     """
     if not target.parent.is_dir():
         raise UserError("no such folder", target.parent)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".convert-") as folder:
+    with (
+        os_errors("write the file", target),
+        tempfile.TemporaryDirectory(dir=target.parent, prefix=".convert-") as folder,
+    ):
         job = Job(dataset, Path(folder) / target.name)
         try:
             options = WRITERS[key](job)

@@ -90,8 +90,17 @@ def read_whole(path: Path) -> bytes:
 
 
 def is_packed(path: Path) -> bool:
-    """Return whether a file is compressed."""
-    return _packing(path) is not None
+    """Return whether a file is compressed.
+
+    Raises
+    ------
+    UserError
+        If it cannot be read.
+    """
+    try:
+        return _packing(path) is not None
+    except OSError as error:
+        _refuse(path, error)
 
 
 def file_stem(path: Path) -> tuple[str, str]:
@@ -160,7 +169,7 @@ def _refuse(path: Path, error: Exception) -> NoReturn:
         near = get_close_matches(path.name, beside, n=1)
         hint = f". Did you mean '{near[0]}'?" if near else ""
         raise UserError(f"no such file{hint}", path) from error
-    raise UserError(f"cannot be read: {error.strerror or error}", path) from error
+    raise UserError(f"cannot be read: {(error.strerror or str(error)).lower()}", path) from error
 
 
 def _without_mark(path: Path, piece: bytes) -> bytes:

@@ -2,7 +2,8 @@
 
 A claim is a file ``claims/<key>`` that only one process can create; it names its owner, whose own file in the same
 folder says which process that is and is touched every few seconds. A claim whose owner is gone or silent is stale,
-and the next process takes it over.
+and the next process takes it over. How long an owner has been silent is seen by watching its file: clocks may jump, and
+those of two machines differ.
 """
 
 import json
@@ -11,7 +12,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
@@ -44,6 +45,7 @@ class Claims:
         self.folder = folder
         self.owner = f"{OWNER}{uuid.uuid4().hex}"
         self.held: set[str] = set()
+        self._watch = _Watch()
         self._ended = threading.Event()
         self._pulse = threading.Thread(target=self._beat, daemon=True)
 
@@ -86,23 +88,28 @@ class Claims:
 
     def alone(self) -> bool:
         """Whether no other process is at work on the folder."""
-        return not any(owner.name != self.owner and _alive(owner) for owner in self.folder.glob(f"{OWNER}*"))
+        others = (owner for owner in self.folder.glob(f"{OWNER}*") if owner.name != self.owner)
+        return not any(_alive(owner, self._watch.silent) for owner in others)
 
     def _create(self, path: Path) -> bool:
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         except FileExistsError:
             return False
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(self.owner)
+        try:
+            with open(handle, "w", encoding="utf-8") as file:
+                file.write(self.owner)
+        except OSError:
+            path.unlink()
+            raise
         return True
 
     def _take_over(self, path: Path) -> bool:
         """Take a stale claim; under a lock, or two processes could each remove the other's new one."""
-        if _owned(path):
+        if _owned(path, self._watch.silent):
             return False
         with self._locked():
-            if _owned(path):
+            if _owned(path, self._watch.silent):
                 return False
             path.unlink(missing_ok=True)
             return self._create(path)
@@ -120,7 +127,8 @@ class Claims:
         """Remove what dead processes left behind."""
         with os_errors("read the claims", self.folder), self._locked():
             for path in sorted(self.folder.iterdir()):  # claims first, then owners
-                if not (_alive(path) if path.name.startswith(OWNER) else _owned(path)):
+                in_use = _alive if path.name.startswith(OWNER) else _owned
+                if not in_use(path, self._watch.silent):
                     path.unlink(missing_ok=True)
 
     def _beat(self) -> None:
@@ -129,35 +137,52 @@ class Claims:
                 (self.folder / self.owner).touch()
 
 
+class _Watch:
+    """Tells how long files have not been touched, by a clock that only goes forward."""
+
+    def __init__(self) -> None:
+        self.seen: dict[Path, tuple[int, float]] = {}
+
+    def silent(self, path: Path) -> bool:
+        """Whether a file was not touched for long; at the first look it never is."""
+        touched, now = path.stat().st_mtime_ns, time.monotonic()
+        if path not in self.seen or self.seen[path][0] != touched:
+            self.seen[path] = touched, now
+        return now - self.seen[path][1] >= SILENT_SECONDS
+
+
 def claimed(folder: Path) -> set[str]:
-    """Return the keys that living processes claim."""
-    return {path.name for path in folder.glob("*") if not path.name.startswith(OWNER) and _owned(path)}
+    """Return the keys that living processes claim.
+
+    There is but one look, so of processes on other machines it goes by the clock: good enough to be shown.
+    """
+    return {path.name for path in folder.glob("*") if not path.name.startswith(OWNER) and _owned(path, _looks_old)}
 
 
-def _owned(claim: Path) -> bool:
+def _looks_old(path: Path) -> bool:
+    return abs(time.time() - path.stat().st_mtime) >= SILENT_SECONDS
+
+
+def _owned(claim: Path, silent: Callable[[Path], bool]) -> bool:
     """Whether the process that made the claim is at work."""
     try:
         owner = claim.read_text(encoding="utf-8")
         # The owner's name is written right after the claim is made.
-        return _recent(claim) if not owner else _alive(claim.parent / owner)
+        return _alive(claim.parent / owner, silent) if owner else not silent(claim)
     except OSError:
         return False
 
 
-def _alive(owner: Path) -> bool:
+def _alive(owner: Path, silent: Callable[[Path], bool]) -> bool:
     """Whether a process runs and says so; of a process on another machine only its word is known."""
     try:
         process = json.loads(owner.read_text(encoding="utf-8"))
-        heard = _recent(owner)
+        heard = not silent(owner)
     except (OSError, ValueError):
         return False
     if process.get("host") != socket.gethostname():
         return heard
     return heard and process.get("started") == _started(int(process["pid"]))
-
-
-def _recent(path: Path) -> bool:
-    return time.time() - path.stat().st_mtime < SILENT_SECONDS
 
 
 def _this_process() -> dict[str, object]:

@@ -1,5 +1,6 @@
 """Claims: one owner at a time, stale ones taken over, nothing left behind."""
 
+import errno
 import json
 import os
 import subprocess
@@ -8,7 +9,8 @@ import sys
 import pytest
 
 from mlrank.errors import UserError
-from mlrank.results import Claims, Journal, claimed
+from mlrank.results import Claims, Journal, claimed, claims
+from mlrank.results.claims import SILENT_SECONDS
 
 
 def test_a_claim_has_one_owner_until_it_is_released(tmp_path):
@@ -60,28 +62,94 @@ def test_what_killed_processes_left_is_removed_by_the_next(tmp_path):
         assert [path.name for path in folder.iterdir()] == [here.owner]
 
 
-@pytest.mark.parametrize("change", ["silent", "other host", "reused number"])
-def test_an_owner_counts_by_its_word_and_its_process(tmp_path, change):
+@pytest.mark.parametrize("change", ["other host", "reused number"])
+def test_an_owner_counts_by_its_process_or_where_that_is_not_seen_by_its_word(tmp_path, change):
     folder = tmp_path / "claims"
     with Claims(folder) as here, Claims(folder) as other:
         other.take("a")
         owner = folder / other.owner
         process = json.loads(owner.read_text())
-        if change == "silent":
-            os.utime(owner, (1e9, 1e9))
-        elif change == "other host":
-            owner.write_text(json.dumps(process | {"host": "elsewhere", "pid": 1}))
-        else:
-            owner.write_text(json.dumps(process | {"started": "1"}))
+        more = {"host": "elsewhere", "pid": 1} if change == "other host" else {"started": "1"}
+        owner.write_text(json.dumps(process | more))
         assert here.take("a") == (change != "other host")
 
 
-def test_a_claim_cut_off_before_its_owner_was_written_is_respected_for_a_while(tmp_path):
+class Clock:
+    """Time as the tests say it is."""
+
+    def __init__(self, monkeypatch):
+        self.now = 1000.0
+        monkeypatch.setattr(claims.time, "monotonic", lambda: self.now)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    return Clock(monkeypatch)
+
+
+@pytest.mark.parametrize("stamp", [0, 1e9, 4e9], ids=["epoch", "long ago", "to come"])
+def test_a_claim_goes_over_when_its_owner_is_seen_to_be_silent_whatever_the_clocks_say(tmp_path, clock, stamp):
+    folder = tmp_path / "claims"
+    with Claims(folder) as here, Claims(folder) as other:
+        other.take("a")
+        os.utime(folder / other.owner, (stamp, stamp))
+        assert not here.take("a")
+        clock.now += SILENT_SECONDS - 1
+        assert not here.take("a")
+        assert not here.alone()
+        clock.now += 1
+        assert here.take("a")
+        assert here.alone()
+
+
+@pytest.mark.parametrize("jump", [-86400.0, 86400.0], ids=["back", "ahead"])
+def test_an_owner_that_is_heard_keeps_its_claim_when_the_clock_jumps(tmp_path, clock, jump):
+    folder = tmp_path / "claims"
+    with Claims(folder) as here, Claims(folder) as other:
+        other.take("a")
+        stamp = 1.7e9
+        for word in range(4):
+            os.utime(folder / other.owner, (stamp, stamp))
+            assert not here.take("a")
+            clock.now += 0.9 * SILENT_SECONDS
+            stamp += jump if word == 1 else 5.0
+            os.utime(folder / other.owner, (stamp, stamp))
+            assert not here.take("a")
+
+
+def test_a_claim_cut_off_before_its_owner_was_written_is_respected_for_a_while(tmp_path, clock):
     folder = tmp_path / "claims"
     with Claims(folder) as here:
         (folder / "a").touch()
-        assert not here.take("a")
         os.utime(folder / "a", (1e9, 1e9))
+        assert not here.take("a")
+        clock.now += SILENT_SECONDS
+        assert here.take("a")
+
+
+@pytest.mark.parametrize("stamp", [1e9, 4e9], ids=["long ago", "to come"])
+def test_what_runs_is_told_from_one_look(tmp_path, stamp):
+    folder = tmp_path / "claims"
+    with Claims(folder) as other:
+        other.take("a")
+        assert claimed(folder) == {"a"}
+        os.utime(folder / other.owner, (stamp, stamp))
+        assert claimed(folder) == set()
+
+
+def test_a_full_disk_leaves_no_claim_without_owner(tmp_path, monkeypatch):
+    folder = tmp_path / "claims"
+    with Claims(folder) as here:
+
+        def full(handle, *args, **options):
+            os.close(handle)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        monkeypatch.setattr("builtins.open", full)
+        with pytest.raises(UserError, match="cannot claim work: no space left on device"):
+            here.take("a")
+        monkeypatch.undo()
+        assert not (folder / "a").exists()
         assert here.take("a")
 
 

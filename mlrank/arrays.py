@@ -56,9 +56,11 @@ def as_dense(X: Features) -> FloatArray:
     return X.toarray() if issparse(X) else X  # type: ignore[no-any-return]
 
 
-def take_rows(X: Features, rows: IntArray) -> Features:
-    """Return the rows of `X` in the order given, with int32 indices kept."""
-    return as_features(X[rows])
+def take_rows(X: Features, rows: IntArray, columns: IntArray | None = None) -> Features:
+    """Return the rows of `X` in the order given, of all columns or of those given, with int32 indices kept."""
+    if columns is None:
+        return as_features(X[rows])
+    return as_features(X[rows][:, columns] if issparse(X) else X[np.ix_(rows, columns)])
 
 
 def read_only(X: Features) -> Features:

@@ -13,6 +13,7 @@ from mlrank.arrays import BoolArray, FloatArray, as_features
 from mlrank.errors import unknown_name
 from mlrank.search.crossfit import heldout_scores, own_scores
 from mlrank.solvers import SOLVERS, TrainingSet
+from mlrank.solvers.base import is_pairwise
 from mlrank.thresholds import THRESHOLDS
 
 __all__ = ["MultiLabelRanker"]
@@ -84,7 +85,7 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         how = self.threshold_scores or threshold.FIT_ON
         if how not in ("train", "heldout"):
             raise ValueError(f"threshold_scores must be 'train', 'heldout' or None, found {self.threshold_scores!r}")
-        train = TrainingSet(as_features(X), _indicator(y, X.shape[0]))
+        train = TrainingSet(as_features(X), _indicator(y, X.shape[0]), pairwise=is_pairwise(solver))
         self.model_ = solver.fit(train)
         if how == "train":
             scores = own_scores(self.model_, train)
@@ -153,6 +154,7 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_pairwise(self._part("solver"))
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
         tags.target_tags.required = True

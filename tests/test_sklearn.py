@@ -1,6 +1,7 @@
 """The scikit-learn estimator: scikit-learn's own checks, its searches and pipelines, the same fits as without it."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
+from mlrank.kernels import KERNELS
 from mlrank.sklearn import MultiLabelRanker
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.splits import kfold
@@ -86,6 +88,15 @@ def test_cross_validation_gives_what_fits_on_the_folds_give(problem):
     assert cross_val_score(ranker, X, Y.astype(int), cv=folds, scoring=micro).tolist() == expected
     plain = [fitted.score(X[test], Y[test]) for fitted, test in fits]
     assert cross_val_score(ranker, X, Y.astype(int), cv=folds).tolist() == plain
+
+
+def test_folds_of_a_kernel_matrix_have_the_columns_of_their_rows(problem):
+    X, Y = problem
+    solver, heldout = SOLVERS["binary_svm"](kernel="rbf", gamma=0.1, tol=1e-9), {"threshold_scores": "heldout"}
+    given = MultiLabelRanker(replace(solver, kernel="precomputed"), "per_label_f1", **heldout)
+    named = MultiLabelRanker(solver, "per_label_f1", **heldout)
+    K = KERNELS["rbf"](X, X, 0.1)
+    assert cross_val_score(given, K, Y, cv=3) == pytest.approx(cross_val_score(named, X, Y, cv=3))
 
 
 @pytest.mark.parametrize("make", [csr_matrix, csr_array])

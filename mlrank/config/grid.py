@@ -65,6 +65,17 @@ class MethodConfig:
         return next((key for key, value in PROJECTIONS.items() if value is self.projection_class), None)
 
     @property
+    def pairwise(self) -> bool:
+        """Whether the solver takes rows of a kernel matrix in place of features, at some grid point at least."""
+        return "precomputed" in self.kernels
+
+    @property
+    def kernels(self) -> tuple[Any, ...]:
+        """The kernels of the solver over the grid; none if it has no such setting."""
+        default = getattr(self.solver_class, "kernel", None)
+        return dict(self.axes).get("kernel", () if default is None else (default,))
+
+    @property
     def all_axes(self) -> Axes:
         """The axes in the order of the grid, the slowest first: of the projection, the solver and the threshold."""
         return (*self.projection_axes, *self.axes, *self.threshold_axes)

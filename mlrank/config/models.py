@@ -234,6 +234,28 @@ class ExperimentConfig(BaseModel):
         _raise_all(_repeated("datasets", "data set", written) + _repeated("metrics", "metric", self.metrics))
         return self
 
+    @model_validator(mode="after")
+    def _kernels_stay_whole(self) -> "ExperimentConfig":
+        pairwise = {name: method for name, method in self.methods.items() if method.pairwise}
+        found: list[Problem] = []
+        for name, method in pairwise.items():
+            if len(method.kernels) > 1:
+                message = "a precomputed kernel is other data than features; write one method for each"
+                found.append((("methods", name, "kernel"), message))
+            if method.projection_class is not None:
+                message = "a projection needs features, and a precomputed kernel has none"
+                found.append((("methods", name, "project"), message))
+        if pairwise and self.scale != "none":
+            message = f"the precomputed kernel of method '{next(iter(pairwise))}' must not be scaled: write 'none'"
+            found.append((("scale",), message))
+        for key in ("rows", "top_features") if pairwise else ():
+            if getattr(self.subset, key) is not None:
+                hint = "; a split of kind 'holdout' can leave rows out" if key == "rows" else ""
+                message = f"'{key}' would leave a precomputed kernel without a column for each row{hint}"
+                found.append((("subset", key), message))
+        _raise_all(found)
+        return self
+
     def resolved(self) -> dict[str, Any]:
         """Return plain values, nothing left out, that load again as an equal config.
 

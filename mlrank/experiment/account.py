@@ -56,14 +56,15 @@ def describe(cell: Cell, index: int | None) -> dict[str, Any]:
 
 def about_model(cell: Cell, record: Mapping[str, Any]) -> dict[str, Any]:
     """Return what the model file of a run says of itself, beside the model."""
-    data, dataset = record["dataset"], cell.data.dataset
+    data, dataset, names = record["dataset"], cell.data.dataset, cell.data.dataset.feature_names
     return {
         **{name: record[name] for name in ("experiment", "method", "split", "threshold", "projection", "commit")},
         "solver": {"kind": record["solver"], "settings": record["settings"]},
         "scale": cell.config.scale,
         "data": {name: data[name] for name in ("name", "source", "hash", "n_train")},
         "label_names": dataset.label_names,
-        "feature_names": dataset.feature_names,
+        # A kernel matrix has a column for each training row.
+        "feature_names": tuple(names[row] for row in cell.split.train) if cell.method.pairwise else names,
         "config": cell.config.resolved(),
     }
 

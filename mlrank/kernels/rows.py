@@ -15,7 +15,6 @@ __all__ = ["KernelRows", "check_gram"]
 INDEFINITE = 1e-8
 # Two entries that should be equal may differ by so much of the largest one.
 ASYMMETRIC = 1e-9
-_NO_GRAM = "a precomputed kernel must be a symmetric matrix of the training rows, found "
 
 
 class KernelRows:
@@ -91,16 +90,17 @@ def wrong_width(n_samples: int, found: int) -> str:
     return f"rows of a precomputed kernel need one value for each of the {n_samples} training rows, found {found}"
 
 
-def check_gram(K: FloatArray) -> None:
-    """Raise ValueError unless `K` is square, symmetric and positive semidefinite; O(n^3 / 3)."""
+def check_gram(K: FloatArray, rows: str = "the training rows") -> None:
+    """Raise ValueError, which calls them `rows`, unless `K` is symmetric and positive semidefinite; O(n^3 / 3)."""
+    wanted = f"a precomputed kernel must be a symmetric matrix of {rows}, found"
     if K.shape[0] != K.shape[1]:
-        raise ValueError(_NO_GRAM + f"{K.shape[0]} rows of {K.shape[1]} values")
+        raise ValueError(f"{wanted} {K.shape[0]} rows of {K.shape[1]} values")
     difference = np.abs(K - K.T)
     # Not a number compares as False.
     if not difference.max() <= ASYMMETRIC * np.abs(K).max():
         row, column = sorted(map(int, np.unravel_index(np.argmax(difference), K.shape)))
         found = f"{K[row, column]:g} and {K[column, row]:g} for rows {row} and {column} (counted from 0)"
-        raise ValueError(_NO_GRAM + found)
+        raise ValueError(f"{wanted} {found}")
     del difference
     shifted = np.array(K, order="F")
     shifted[np.diag_indices_from(shifted)] += INDEFINITE * max(float(np.diag(K).max()), 1e-300)

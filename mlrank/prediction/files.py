@@ -12,6 +12,7 @@ from mlrank.datasets.wanted import Wanted
 from mlrank.errors import UserError
 from mlrank.models import StoredModel
 from mlrank.prediction.outputs import Block, Wish, output_format, writer
+from mlrank.solvers.base import is_pairwise
 from mlrank.thresholds.cuts import check_scores
 
 __all__ = ["Done", "predict_file", "wanted_by"]
@@ -30,7 +31,9 @@ class Done:
 
 def wanted_by(model: StoredModel) -> Wanted:
     """Return the columns that a model takes."""
-    return Wanted(model.feature_names, model.label_names, "the model")
+    pairwise = is_pairwise(model.predictor.model)
+    who = "the model (kernel values with training rows)" if pairwise else "the model"
+    return Wanted(model.feature_names, model.label_names, who)
 
 
 def predict_file(

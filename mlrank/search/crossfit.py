@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.arrays import Features, FloatArray, take_rows
+from mlrank.arrays import Features, FloatArray
 from mlrank.solvers import TrainingSet
 from mlrank.splits import kfold
 
@@ -35,5 +35,5 @@ def heldout_scores(train: TrainingSet, seed: int, score: Callable[[TrainingSet, 
     for kept, held in kfold(train.Y, HELDOUT_FOLDS, seed, stratified=True):
         # For a solver that uses unlabeled rows, held-out ones keep their features.
         part = train.take(kept) if train.X_unlabeled is None else train.hide_labels(held)
-        scores[held] = score(part, take_rows(train.X, held))
+        scores[held] = score(part, train.features(held, kept))
     return scores

@@ -145,7 +145,7 @@ def refit(task: Task, table: Table) -> Result:
         },
     }
     arrays = {"scores": scores, "Y_pred": Y_pred, "Y_true": rows.Y_test, "rows": task.test}
-    model, record["model"] = _stored(fitted, rows, take_rows(table.X, task.test[:PROBE_ROWS]))
+    model, record["model"] = _stored(fitted, rows, take_rows(table.X, task.test[:PROBE_ROWS], task.columns))
     return Result(record, arrays if rows.known_test is None else arrays | {"known": rows.known_test}, model)
 
 

@@ -52,21 +52,23 @@ class Rows:
     def of(cls, task: Task, table: Table) -> "Rows":
         """Cut the rows of a task out of the data and scale them."""
         solver: Any = task.chain.solver
-        X = take_rows(table.X, task.train)
+        columns = task.columns
+        X = take_rows(table.X, task.train, columns)
         scaling = SCALERS[task.chain.scale]().fit(X)
         mask = None if table.known is None else table.known[task.mask]
         Y, known = _labels(table.Y, mask, task.train)
         Y_test, known_test = _labels(table.Y, mask, task.test)
         unlabeled = None
         if getattr(solver, "USES_UNLABELED", False):
-            unlabeled = scaling(take_rows(table.X, task.test if task.unlabeled is None else task.unlabeled))
+            others = task.test if task.unlabeled is None else task.unlabeled
+            unlabeled = scaling(take_rows(table.X, others, columns))
         notes = [scaling.note, f"{scaling.n_constant} constant features not scaled" if scaling.n_constant else ""]
         heeded = known if getattr(solver, "USES_KNOWN", False) else None
         if known is not None and heeded is None:
             count = int((~known).sum())
             notes.append(f"{count} unknown label entries of the training rows taken as absent by {solver.__name__}")
-        train = TrainingSet(scaling(X), Y, unlabeled, heeded)
-        X_test = scaling(take_rows(table.X, task.test))
+        train = TrainingSet(scaling(X), Y, unlabeled, heeded, pairwise=columns is not None)
+        X_test = scaling(take_rows(table.X, task.test, columns))
         return cls(train, known, X_test, Y_test, known_test, tuple(filter(None, notes)), scaling)
 
 

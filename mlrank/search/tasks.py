@@ -9,6 +9,7 @@ import numpy as np
 
 from mlrank.arrays import IntArray
 from mlrank.models import Fit
+from mlrank.solvers.base import is_pairwise
 
 __all__ = ["Chain", "Point", "Result", "Task", "groups"]
 
@@ -74,6 +75,11 @@ class Task:
     time_limit: float | None = None
     mask: int = 0
     unlabeled: IntArray | None = None
+
+    @property
+    def columns(self) -> IntArray | None:
+        """The columns that the rows have: those of the training rows in a kernel matrix, else all (None)."""
+        return self.train if is_pairwise(self.chain.build(self.points[0])) else None
 
     def of(self, points: Sequence[Point]) -> "Task":
         """Return the same task with other points."""

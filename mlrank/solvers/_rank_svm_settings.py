@@ -7,6 +7,7 @@ import numpy as np
 
 from mlrank.arrays import FloatArray, as_dense, take_rows
 from mlrank.kernels import KERNELS
+from mlrank.kernels.rows import check_gram
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._rank_svm_descent import Solution
 from mlrank.solvers._rank_svm_gram import check_size, gram_rows
@@ -57,14 +58,13 @@ def kernel_matrix(train: TrainingSet, solver: Any) -> FloatArray:
     Raises
     ------
     ValueError
-        If it does not fit into memory, or a precomputed one is not symmetric.
+        If it does not fit into memory, or a precomputed one is not symmetric and positive semidefinite.
     """
     check_size(train.n_samples, "a kernel matrix")
     if solver.kernel != "precomputed":
         return KERNELS[solver.kernel](train.X, train.X, solver.gamma, solver.degree, solver.coef0)
     K: FloatArray = as_dense(train.X)
-    if K.shape[0] != K.shape[1] or not np.allclose(K, K.T, rtol=1e-9, atol=1e-12 * np.abs(K).max()):
-        raise ValueError(f"a precomputed kernel must be a symmetric matrix of the training rows, found {K.shape}")
+    check_gram(K)
     return K
 
 
@@ -101,4 +101,5 @@ def fitted(solution: Solution, prepared: Prepared, solver: Any, train: TrainingS
     support = np.flatnonzero(np.abs(solution.coef).max(axis=0) > 0)
     rows = support if solver.kernel == "precomputed" else take_rows(train.X, support)
     dual = np.ascontiguousarray(solution.coef[:, support])
-    return KernelModel(rows, dual, solution.intercept, solver.kernel, solver.gamma, info, solver.degree, solver.coef0)
+    constants = (solver.kernel, solver.gamma, info, solver.degree, solver.coef0)
+    return KernelModel(rows, dual, solution.intercept, *constants, train.n_samples)

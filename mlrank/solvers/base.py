@@ -24,6 +24,7 @@ __all__ = [
     "check_names",
     "check_not_negative",
     "check_positive",
+    "is_pairwise",
     "relative_gap",
 ]
 
@@ -40,6 +41,9 @@ class TrainingSet:
         Rows whose labels a transductive solver may not see.
     known : (n_samples, n_labels) bool ndarray, optional
         False where an entry of `Y` is missing; `Y` is made False there, whatever was given.
+    pairwise : bool
+        Whether X is the kernel matrix of the rows, for a solver of kernel "precomputed": part of the rows then have
+        their own columns alone.
 
     Raises
     ------
@@ -51,6 +55,7 @@ class TrainingSet:
     Y: BoolArray
     X_unlabeled: Features | None = None
     known: BoolArray | None = None
+    pairwise: bool = False
 
     def __post_init__(self) -> None:
         X, Y = as_features(self.X), np.asarray(self.Y)
@@ -93,16 +98,22 @@ class TrainingSet:
         """Return a copy in which `rows` keep their features (as unlabeled rows) and lose their labels."""
         from scipy.sparse import issparse, vstack
 
-        hidden = self.X[rows]
+        kept = np.setdiff1d(np.arange(self.n_samples), rows)
+        hidden = self.features(rows, kept)
         if self.X_unlabeled is not None:
             stack = vstack if issparse(hidden) else np.vstack
-            hidden = stack([hidden, self.X_unlabeled])
-        return replace(self.take(np.setdiff1d(np.arange(self.n_samples), rows)), X_unlabeled=hidden)
+            unlabeled = self.X_unlabeled[:, kept] if self.pairwise else self.X_unlabeled
+            hidden = stack([hidden, unlabeled])
+        return replace(self.take(kept), X_unlabeled=hidden)
 
     def take(self, rows: IntArray) -> "TrainingSet":
         """Return `rows` with their labels, without unlabeled rows."""
         known = None if self.known is None else self.known[rows]
-        return TrainingSet(take_rows(self.X, rows), self.Y[rows], known=known)
+        return TrainingSet(self.features(rows, rows), self.Y[rows], known=known, pairwise=self.pairwise)
+
+    def features(self, rows: IntArray, trained: IntArray) -> Features:
+        """Return `rows` as a model fitted on the rows `trained` takes them."""
+        return take_rows(self.X, rows, trained if self.pairwise else None)
 
 
 @dataclass(frozen=True)
@@ -160,6 +171,9 @@ class Solver(Protocol):
     TRANSDUCTIVE: its models score only rows that were in the training set, with labels or without.
     USES_KNOWN: it leaves out the entries that are False in ``TrainingSet.known``; another solver gets them as absent.
 
+    Where its setting `kernel` is "precomputed", rows are those of a kernel matrix, in training and in scoring: a column
+    for each training row.
+
     A solver may have ``canonical()``, which returns it with settings that have no effect at their defaults: grid points
     that are the same then are fitted once.
     """
@@ -200,6 +214,11 @@ class LinearModel:
     def meta(self) -> Mapping[str, Any]:
         """Return the kind of model."""
         return {"model": "linear"}
+
+
+def is_pairwise(solver: Any) -> bool:
+    """Whether a solver takes rows of a kernel matrix in place of features."""
+    return getattr(solver, "kernel", None) == "precomputed"
 
 
 def check_positive(solver: Any, *names: str) -> None:

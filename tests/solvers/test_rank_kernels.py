@@ -1,5 +1,7 @@
 """Kernel form of Rank-SVM and Rank-HLapSVM (eq. 27): fixtures, agreement with the linear form, refusals."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -127,6 +129,16 @@ def test_a_kernel_matrix_that_is_none_is_refused():
     for K in (X, np.triu(np.ones((len(X), len(X))))):
         with pytest.raises(ValueError, match="a precomputed kernel must be a symmetric matrix of the training rows"):
             RankSVM(kernel="precomputed").fit(TrainingSet(K, Y))
+    for solver in (RankSVM, RankHLapSVM):
+        with pytest.raises(ValueError, match="a precomputed kernel must be positive semidefinite, found an eigenvalue"):
+            solver(kernel="precomputed").fit(TrainingSet(X @ X.T - np.eye(40), Y))
+
+
+def test_a_stored_model_knows_how_wide_the_rows_of_its_kernel_are():
+    X, Y = random_problem()
+    model = pickle.loads(pickle.dumps(RankSVM(kernel="precomputed").fit(TrainingSet(X @ X.T, Y))))
+    with pytest.raises(ValueError, match="one value for each of the 40 training rows, found 6"):
+        model.decision_function(X)
 
 
 def test_what_does_not_fit_is_refused_with_its_size(monkeypatch):

@@ -3,6 +3,7 @@
 import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numba
@@ -17,6 +18,7 @@ from sklearn.metrics.pairwise import additive_chi2_kernel, polynomial_kernel, rb
 from mlrank.arrays import as_features, read_only
 from mlrank.kernels import KERNELS, chi2, chi2_distances, chi2_similarities
 from mlrank.kernels.rows import KernelRows, check_gram
+from mlrank.solvers import SOLVERS
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers.base import FitInfo
 
@@ -233,3 +235,15 @@ def test_a_model_goes_without_what_it_shares(kernel):
     K = Z if kernel == "precomputed" else KERNELS[kernel](Z, X, 0.5)
     for either in (model, stored):
         assert np.allclose(either.decision_function(Z), K @ dual.T + 1.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("key", ["mlr", "binary_svm", "svm_perf", "shared_subspace"])
+@pytest.mark.parametrize("kernel", [*KERNELS, "precomputed"])
+@pytest.mark.parametrize("constant", [{"gamma": 0.3}, {"degree": 2}, {"coef0": 0.5}])
+def test_grid_points_are_one_where_the_kernel_is(key, kernel, constant):
+    X = np.random.default_rng(0).random((6, 3))
+    plain = SOLVERS[key](kernel=kernel)
+    other = replace(plain, **constant)
+    alike = kernel == "precomputed" or np.array_equal(KERNELS[kernel](X, X), KERNELS[kernel](X, X, **constant))
+    assert (other.canonical() == plain.canonical()) == alike
+    assert replace(other, **{name: getattr(plain, name) for name in constant}).canonical() == plain

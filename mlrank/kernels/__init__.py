@@ -6,7 +6,8 @@ over gamma computes the base once: see KernelRows.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
@@ -14,7 +15,9 @@ from sklearn.metrics.pairwise import euclidean_distances
 from mlrank.arrays import Features, FloatArray, as_dense
 from mlrank.kernels.chi2 import chi2_distances, chi2_similarities
 
-__all__ = ["KERNELS", "Kernel", "check_kernel", "chi2_distances", "chi2_similarities"]
+__all__ = ["KERNELS", "Kernel", "canonical", "check_kernel", "chi2_distances", "chi2_similarities"]
+
+S = TypeVar("S")
 
 
 @dataclass(frozen=True)
@@ -23,10 +26,12 @@ class Kernel:
 
     base : (X, Z) -> (n_rows_of_X, n_rows_of_Z); it may be faster where Z is X
     finish : (base, gamma, degree, coef0) -> kernel values; never writes to `base`
+    constants : those of gamma, degree and coef0 that have an effect
     """
 
     base: Callable[[Features, Features], FloatArray]
     finish: Callable[[FloatArray, float, int, float], FloatArray]
+    constants: tuple[str, ...] = ()
 
     def __call__(self, X: Features, Z: Features, gamma: float = 1.0, degree: int = 3, coef0: float = 1.0) -> FloatArray:
         """Return kernel values of all rows of `X` with all rows of `Z`."""
@@ -56,12 +61,13 @@ def _exponential(base: FloatArray, gamma: float, degree: int, coef0: float) -> F
     return np.exp(values, out=values)
 
 
+CONSTANTS = ("gamma", "degree", "coef0")
 KERNELS: dict[str, Kernel] = {
     "linear": Kernel(_inner, _plain),  # x'z
-    "rbf": Kernel(_squared_distances, _exponential),  # exp(-gamma |x - z|^2)
-    "polynomial": Kernel(_inner, _power),  # (gamma x'z + coef0)^degree
+    "rbf": Kernel(_squared_distances, _exponential, ("gamma",)),  # exp(-gamma |x - z|^2)
+    "polynomial": Kernel(_inner, _power, CONSTANTS),  # (gamma x'z + coef0)^degree
     # For features of at least 0; 0/0 counts 0.
-    "chi2": Kernel(chi2_distances, _exponential),  # exp(-gamma sum_j (x_j - z_j)^2 / (x_j + z_j))
+    "chi2": Kernel(chi2_distances, _exponential, ("gamma",)),  # exp(-gamma sum_j (x_j - z_j)^2 / (x_j + z_j))
     "additive_chi2": Kernel(chi2_similarities, _plain),  # 2 sum_j x_j z_j / (x_j + z_j)
 }
 
@@ -71,3 +77,11 @@ def check_kernel(name: str, precomputed: bool = False) -> None:
     known = (*KERNELS, "precomputed") if precomputed else tuple(KERNELS)
     if name not in known:
         raise ValueError(f"kernel must be one of {', '.join(known)}, found {name!r}")
+
+
+def canonical(solver: S) -> S:
+    """Return a solver with the constants that have no effect on its kernel at their defaults."""
+    given: Any = solver
+    used = KERNELS[given.kernel].constants if given.kernel in KERNELS else ()
+    changed: S = replace(given, **{name: getattr(type(given), name) for name in CONSTANTS if name not in used})
+    return changed

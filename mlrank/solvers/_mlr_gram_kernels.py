@@ -44,7 +44,7 @@ def sweep_gram(
     tops = (U (n, r), gain (r,), p (r, K), held (r, K)), p = U'beta kept up; scores are F' + U (gain p + held) mix.
     """
     U, gain, p, held = tops
-    beta = block[4]
+    beta = block[5]
     n_labels, r, size = F.shape[0], U.shape[1], batches.shape[1]
     own, scores, before = np.empty((size, size)), np.empty((size, n_labels)), np.empty((size, n_labels))
     rows, moves = np.empty(size, np.int64), np.zeros((size + 3, n_labels), G.dtype)

@@ -55,16 +55,18 @@ def project(u: Any, lower: Any, upper: Any, shift: float, out: Any) -> float:
 
 
 @njit(cache=True, error_model="numpy", fastmath=FAST)
-def sweep_pairs(z: Any, order: Any, n_relevant: int, scores: Any, curvature: float, C: float) -> None:
+def sweep_pairs(
+    z: Any, order: Any, n_relevant: int, n_irrelevant: int, scores: Any, curvature: float, C: float
+) -> None:
     """Maximise over each pair of one example in turn, 0 <= z <= C, updating `z` and `scores` in place.
 
-    `order` lists the relevant labels, then the others; `z` is laid out relevant label by relevant label.
+    `order` lists the relevant labels, then the irrelevant ones; `z` is laid out relevant label by relevant label.
     """
     step = 0.5 / curvature
     at = 0
     for p in range(n_relevant):
         high = scores[order[p]]
-        for q in range(n_relevant, order.size):
+        for q in range(n_relevant, n_relevant + n_irrelevant):
             old = z[at]
             new = min(max(old - (high - scores[order[q]] - 2.0) * step, 0.0), C)
             if new != old:
@@ -80,17 +82,17 @@ def sweep_pairs(z: Any, order: Any, n_relevant: int, scores: Any, curvature: flo
 def visit(i: int, scores: Any, curvature: float, C: float, block: Any, work: Any) -> bool:
     """Maximise over the block of example `i`, given its scores; leave the move of beta in work[0], return if any.
 
-    block : signs (n, K), order (n, K), n_relevant (n,), offset (n,), beta (n, K), shift (n,), and the variables z of
-        pairs, empty for eq. 13; work : (4, K)
+    block : signs (n, K), order (n, K), n_relevant (n,), n_irrelevant (n,), offset (n,), beta (n, K), shift (n,), and
+        the variables z of pairs, empty for eq. 13; work : (4, K)
     """
-    signs, order, n_relevant, offset, beta, shift, z = block
+    signs, order, n_relevant, n_irrelevant, offset, beta, shift, z = block
     y, old, move = signs[i], beta[i], work[0]
     moved = 0.0
     if z.size > 0:
         after = work[1]
         after[:] = scores
-        n_pairs = n_relevant[i] * (y.size - n_relevant[i])
-        sweep_pairs(z[offset[i] : offset[i] + n_pairs], order[i], n_relevant[i], after, curvature, C)
+        own = z[offset[i] : offset[i] + n_relevant[i] * n_irrelevant[i]]
+        sweep_pairs(own, order[i], n_relevant[i], n_irrelevant[i], after, curvature, C)
         for k in range(y.size):
             move[k] = (after[k] - scores[k]) / curvature
             moved += abs(move[k])
@@ -143,7 +145,7 @@ def sweep_dense(
 
     The scores are share (W x_i + what `tops` change) + (1 - share) diagonal_i beta_i; `curvature` (n,) is of blocks.
     """
-    U, p, beta = tops[0], tops[2], block[4]
+    U, p, beta = tops[0], tops[2], block[5]
     n_labels, n_features = W.shape
     work, one, scores = np.empty((4, n_labels)), np.empty((1, n_labels)), np.empty(n_labels)
     for i in visits:
@@ -174,7 +176,7 @@ def sweep_csr(
 ) -> None:
     """As sweep_dense for X = (data, indices, indptr) and W (n_features, K), so that a nonzero meets one row."""
     data, indices, indptr = X
-    U, p, beta = tops[0], tops[2], block[4]
+    U, p, beta = tops[0], tops[2], block[5]
     n_labels = W.shape[1]
     work, one, scores = np.empty((4, n_labels)), np.empty((1, n_labels)), np.empty(n_labels)
     for i in visits:
@@ -199,7 +201,7 @@ def sweep_csr(
 
 
 @njit(cache=True)
-def find_active(scores: Any, before: Any, Y: Any, beta: Any, mixed: Any, active: Any) -> None:
+def find_active(scores: Any, before: Any, signs: Any, beta: Any, mixed: Any, active: Any) -> None:
     """Tell the examples that may move: those with a beta, or nearer to one than twice what their scores moved last.
 
     An example without any stays so while each relevant label is above each irrelevant one by 2.
@@ -210,21 +212,21 @@ def find_active(scores: Any, before: Any, Y: Any, beta: Any, mixed: Any, active:
         for k in range(scores.shape[1]):
             moved = max(moved, abs(scores[i, k] - before[i, k]))
             used = used or beta[i, k] != 0.0
-            if Y[i, k]:
+            if signs[i, k] > 0:
                 low = min(low, scores[i, k])
-            else:
+            elif signs[i, k] < 0:
                 high = max(high, scores[i, k])
         active[i] = mixed[i] and (used or not low - high >= 2.0 + 2.0 * moved)
 
 
 @njit(cache=True)
-def pair_loss(F: Any, Y: Any) -> float:
+def pair_loss(F: Any, signs: Any) -> float:
     """Return the sum over examples and pairs (relevant p, irrelevant q) of max(0, 2 - (f_p - f_q))."""
     total = 0.0
     for i in range(F.shape[0]):
         for p in range(F.shape[1]):
-            if Y[i, p]:
+            if signs[i, p] > 0:
                 for q in range(F.shape[1]):
-                    if not Y[i, q]:
+                    if signs[i, q] < 0:
                         total += max(0.0, 2.0 - F[i, p] + F[i, q])
     return total

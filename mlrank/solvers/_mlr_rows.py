@@ -57,14 +57,14 @@ class Activity:
 
     def __init__(self, visits: IntArray, labels: Labels) -> None:
         self.labels = labels
-        self.visited = np.zeros(len(labels.Y), dtype=bool)
+        self.visited = np.zeros(len(labels.signs), dtype=bool)
         self.visited[visits] = True
-        self.before = np.full(labels.Y.shape, np.inf)
+        self.before = np.full(labels.signs.shape, np.inf)
 
     def choose(self, scores: FloatArray, beta: FloatArray) -> IntArray:
         """Return the numbers of the examples that may move."""
         active = np.empty(len(scores), dtype=bool)
-        find_active(scores, self.before, self.labels.Y, beta, self.visited, active)
+        find_active(scores, self.before, self.labels.signs, beta, self.visited, active)
         self.before = scores
         return np.flatnonzero(active)
 
@@ -110,7 +110,7 @@ class GramSweeps:
     def __init__(self, rows: GramRows, problem: Problem, single: bool) -> None:
         self.rows, self.problem = rows, problem
         self.block = problem.labels.start(problem.C, rows.diagonal > 0)
-        self.beta: FloatArray = self.block[4]
+        self.beta: FloatArray = self.block[5]
         self.visits = np.flatnonzero(problem.labels.mixed & (rows.diagonal > 0))
         self.tops = Tops(rows.found, self.beta.shape[1], problem.mix)
         self.single = single
@@ -197,7 +197,7 @@ class LinearSweeps:
     def __init__(self, rows: LinearRows, problem: Problem) -> None:
         self.rows, self.problem = rows, problem
         self.block = problem.labels.start(problem.C, rows.diagonal > 0)
-        self.beta: FloatArray = self.block[4]
+        self.beta: FloatArray = self.block[5]
         self.visits = np.flatnonzero(problem.labels.mixed & (rows.diagonal > 0))
         self.tops = Tops(rows.found, self.beta.shape[1], problem.mix)
         shape = rows.X.shape[1], self.beta.shape[1]

@@ -26,7 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC, LinearSVC
 
 from mlrank.arrays import BoolArray, Features, FloatArray, as_dense, take_rows
-from mlrank.kernels import check_kernel
+from mlrank.kernels import canonical, check_kernel
 from mlrank.kernels.rows import KernelRows
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_choices, check_positive, relative_gap
@@ -92,6 +92,10 @@ class BinarySVM:
         check_choices(self, {"loss": LOSSES})
         if self.loss == "squared_hinge" and self.kernel != "linear":
             raise ValueError(f"loss 'squared_hinge' is linear only, found kernel {self.kernel!r}")
+
+    def canonical(self) -> "BinarySVM":
+        """Return the solver with what has no effect at its default: constants of other kernels."""
+        return canonical(self)
 
     def prepare(self, train: TrainingSet) -> KernelRows | None:
         """Return what makes kernel matrices for every gamma, where they are used and small enough."""

@@ -26,7 +26,8 @@ a relevant label k and an irrelevant one l. Its optimum is at least that of eq. 
 between the label columns of the training set, f = (sum_i beta_i K(x_i, .)) R shares evidence among labels that occur
 together, and |f|^2 is measured by the inverse of R.
 
-Examples with all labels or none hold no constraint between labels, their alpha is 0. The linear kernel is solved in the
+Examples with all labels or none hold no constraint between labels, their alpha is 0; nor does a label that is not known
+of an example, which takes part in none of its sums and pairs. The linear kernel is solved in the
 space of features and never forms a matrix of examples; other kernels share distances over C and gamma.
 
 A few leading directions of the rows are swept with their moments cut down (_mlr_tops.py): small gammas, and features
@@ -42,7 +43,7 @@ from typing import ClassVar
 import numpy as np
 
 from mlrank.arrays import FloatArray, read_only
-from mlrank.kernels import KERNELS
+from mlrank.kernels import KERNELS, canonical
 from mlrank.kernels.rows import KernelRows
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._mlr_ascent import Ascent, ascend
@@ -141,6 +142,7 @@ class MultiLabelRanking:
     SHARED: ClassVar[tuple[str, ...]] = ("kernel", "degree", "coef0", "halve", "bias")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
+    USES_KNOWN: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_positive(self, "C", "gamma", "degree", "tol", "max_iter")
@@ -153,6 +155,10 @@ class MultiLabelRanking:
         if self.halve and (self.formulation == "exact" or self.correlation > 0):
             other = "formulation 'exact'" if self.formulation == "exact" else f"correlation {self.correlation:g}"
             raise ValueError(f"halve is of eq. 14 to 16 as printed, which solve eq. 13 alone; found {other}")
+
+    def canonical(self) -> "MultiLabelRanking":
+        """Return the solver with what has no effect at its default: constants of other kernels."""
+        return canonical(self)
 
     def prepare(self, train: TrainingSet) -> Kept | LinearRows:
         """Return the rows as they are swept; distances and directions are the same for every C."""
@@ -176,7 +182,7 @@ class MultiLabelRanking:
             If no example has both a relevant and an irrelevant label, the kernel is not defined for the rows, or a
             precomputed one is none.
         """
-        labels = Labels.of(train.Y, self.formulation == "exact")
+        labels = Labels.of(train.Y, self.formulation == "exact", train.known)
         ready = self.prepare(train) if prepared is None else prepared
         C = self.C * (PAIRS_OF_EQ_2 if self.C_convention == "eq2" else 1.0)
         problem = Problem(labels, C, label_mix(train.Y, self.correlation))

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mlrank.arrays import FloatArray
-from mlrank.kernels import check_kernel
+from mlrank.kernels import canonical, check_kernel
 from mlrank.kernels.rows import KernelRows
 from mlrank.linalg import CenteredRows
 from mlrank.solvers._kernel_model import KernelModel
@@ -89,6 +89,10 @@ class SharedSubspace:
         check_positive(self, "gamma", "degree")
         check_kernel(self.kernel, precomputed=True)
         _check_rank(self.rank)
+
+    def canonical(self) -> "SharedSubspace":
+        """Return the solver with what has no effect at its default: constants of other kernels."""
+        return canonical(self)
 
     def prepare(self, train: TrainingSet) -> Decomposed:
         """Decompose the rows, which alpha, beta and rank share."""

@@ -36,7 +36,7 @@ from typing import ClassVar
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray
-from mlrank.kernels import KERNELS, check_kernel
+from mlrank.kernels import KERNELS, canonical, check_kernel
 from mlrank.kernels.rows import KernelRows
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._svm_perf_planes import LabelSearch, Point, Side, Solution
@@ -149,6 +149,10 @@ class SVMPerfROC:
         check_positive(self, "C", "gamma", "degree", "tol", "max_iter")
         check_kernel(self.kernel, precomputed=True)
         check_names(self, {"C_convention": C_CONVENTION, "planes": PLANES})
+
+    def canonical(self) -> "SVMPerfROC":
+        """Return the solver with what has no effect at its default: constants of other kernels."""
+        return canonical(self)
 
     def prepare(self, train: TrainingSet) -> Products | KernelRows:
         """Return what makes kernel matrices for every gamma, or how products with the rows are best taken."""

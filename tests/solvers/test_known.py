@@ -25,12 +25,22 @@ def test_each_binary_machine_is_that_of_its_known_rows(settings):
     assert np.array_equal(scores[:, 3], -np.ones(len(X)))
 
 
-@pytest.mark.parametrize("key", ["rank_svm", "rank_hlapsvm"])
-def test_a_label_that_is_never_known_is_as_if_it_were_not_there(key):
+@pytest.mark.parametrize(
+    ("key", "settings"),
+    [
+        ("rank_svm", {}),
+        ("rank_hlapsvm", {}),
+        ("mlr", {"kernel": "linear"}),
+        ("mlr", {"kernel": "linear", "formulation": "exact"}),
+        ("mlr", {"kernel": "linear", "correlation": 0.4}),
+        ("mlr", {"kernel": "linear", "halve": True}),
+    ],
+)
+def test_a_label_that_is_never_known_is_as_if_it_were_not_there(key, settings):
     X, Y, known = masked()
     known[:, 2] = False
     rest = [0, 1, 3, 4]
-    solver = SOLVERS[key](C=2.0, tol=1e-9)
+    solver = SOLVERS[key](C=2.0, tol=1e-9, **settings)
     model = solver.fit(TrainingSet(X, Y, known=known))
     alone = solver.fit(TrainingSet(X, Y[:, rest], known=known[:, rest]))
     assert np.allclose(model.decision_function(X)[:, rest], alone.decision_function(X), atol=1e-4)
@@ -60,9 +70,16 @@ def test_rank_svm_minimises_the_loss_over_known_pairs(C):
 
 
 @pytest.mark.parametrize("known", [[[True, False]], [[False, False]]])
-def test_nothing_to_rank_among_known_labels_is_said(known):
-    with pytest.raises(ValueError, match="no row has both a relevant and an irrelevant label"):
-        SOLVERS["rank_svm"]().fit(TrainingSet(np.ones((1, 2)), np.array([[True, False]]), known=np.array(known)))
+@pytest.mark.parametrize(
+    ("key", "message"),
+    [
+        ("rank_svm", "no row has both a relevant and an irrelevant label"),
+        ("mlr", "found 1 rows with all or none of the labels, of 2, that are known of each"),
+    ],
+)
+def test_nothing_to_rank_among_known_labels_is_said(key, message, known):
+    with pytest.raises(ValueError, match=message):
+        SOLVERS[key]().fit(TrainingSet(np.ones((1, 2)), np.array([[True, False]]), known=np.array(known)))
 
 
 def test_labels_are_false_where_they_are_unknown():

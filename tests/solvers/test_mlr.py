@@ -33,18 +33,25 @@ def stored_optima():
                     yield scenario, form, kind
 
 
-def threshold_loss(F, Y):
+def known_parts(F, Y, known=None):
+    """Yield the scores and labels of each row that are known."""
+    known = np.ones_like(Y) if known is None else known
+    yield from ((f[k], y[k]) for f, y, k in zip(F, Y, known, strict=True))
+
+
+def threshold_loss(F, Y, known=None):
     """Return the sum over rows of min_t sum_k max(0, 1 - y_k (f_k - t)); one of the kinks is a minimum."""
-    signs, total = np.where(Y, 1.0, -1.0), 0.0
-    for f, y in zip(F, signs, strict=True):
+    total = 0.0
+    for f, relevant in known_parts(F, Y, known):
+        y = np.where(relevant, 1.0, -1.0)
         if abs(y.sum()) < len(y):
             total += min(np.maximum(0.0, 1 - y * (f - t)).sum() for t in f - y)
     return total
 
 
-def pair_loss(F, Y):
+def pair_loss(F, Y, known=None):
     """Return the sum over rows and pairs (relevant p, irrelevant q) of max(0, 2 - (f_p - f_q))."""
-    pairs = [(f[p], f[q]) for f, y in zip(F, Y, strict=True) for p in np.flatnonzero(y) for q in np.flatnonzero(~y)]
+    pairs = [(f[p], f[q]) for f, y in known_parts(F, Y, known) for p in np.flatnonzero(y) for q in np.flatnonzero(~y)]
     return sum(max(0.0, 2 - (high - low)) for high, low in pairs)
 
 
@@ -113,8 +120,9 @@ def test_losses_are_their_definitions(exact):
         Y = rng.random((30, 6)) < 0.4
         # Whole numbers make ties of kinks.
         F = rng.integers(-3, 4, Y.shape).astype(float) if seed % 2 else 2 * rng.standard_normal(Y.shape)
-        wanted = pair_loss(F, Y) if exact else threshold_loss(F, Y)
-        assert Labels.of(Y, exact).loss(F) == pytest.approx(wanted, abs=1e-12)
+        for known in (None, rng.random(Y.shape) < 0.6):
+            wanted = (pair_loss if exact else threshold_loss)(F, Y, known)
+            assert Labels.of(Y, exact, known).loss(F) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_with_one_label_a_row_the_loss_is_crammer_and_singers_with_margin_2():
@@ -132,46 +140,54 @@ def rows_of(kind, X):
     return LinearRows(as_features(csr_array(X)) if kind == "csr" else X, False)
 
 
+@pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("mixed", [False, True])
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("kind", ["gram", "dense", "csr"])
 @pytest.mark.parametrize("passes", [3, 40])
-def test_the_certificate_is_that_of_the_definitions(kind, exact, mixed, passes):
+def test_the_certificate_is_that_of_the_definitions(kind, exact, mixed, gaps, passes):
     """Of an unfinished ascent, the values are those of its own feasible dual variables and of its own scores."""
     X, Y = random_problem()
-    K, C = X @ X.T, 0.7
+    known = np.random.default_rng(4).random(Y.shape) < 0.7 if gaps else np.ones_like(Y)
+    K, C, no = X @ X.T, 0.7, ~Y & known
+    Y = Y & known
     mix = label_mix(Y, 0.6 if mixed else 0.0)
     R = mix if mixed else np.eye(Y.shape[1])
-    done = ascend(rows_of(kind, X).sweeps(Problem(Labels.of(Y, exact), C, mix), False), 1e-15, passes, 0)
+    labels = Labels.of(Y, exact, known if gaps else None)
+    done = ascend(rows_of(kind, X).sweeps(Problem(labels, C, mix), False), 1e-15, passes, 0)
     beta, signs = done.sweeps.beta, np.where(Y, 1.0, -1.0)
     alpha = signs * beta
     assert alpha.min() >= -1e-12
     assert np.abs(beta.sum(axis=1)).max() <= 1e-12
-    assert (alpha[Y.all(axis=1) | ~Y.any(axis=1)] == 0).all()
-    most = C * np.where(Y, (~Y).sum(axis=1)[:, None], Y.sum(axis=1)[:, None]) if exact else C
+    assert (alpha[~no.any(axis=1) | ~Y.any(axis=1)] == 0).all()
+    assert (alpha[~known] == 0).all()
+    most = C * np.where(Y, no.sum(axis=1)[:, None], Y.sum(axis=1)[:, None]) if exact else C
     assert (alpha <= most + 1e-12).all()
     assert done.dual == pytest.approx(alpha.sum() - 0.5 * np.sum(beta * (K @ beta @ R)), rel=1e-10)
     weights = done.sweeps.coefficients if kind != "gram" else X.T @ done.sweeps.coefficients
     F = X @ weights @ R
-    loss = pair_loss(F, Y) if exact else threshold_loss(F, Y)
+    loss = (pair_loss if exact else threshold_loss)(F, Y, known)
     assert done.primal == pytest.approx(0.5 * np.sum(weights * (weights @ R)) + C * loss, rel=1e-10)
     assert done.primal > done.dual
 
 
+@pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("mixed", [False, True])
 @pytest.mark.parametrize("exact", [False, True])
-def test_no_move_of_the_scores_improves_the_objective(exact, mixed):
+def test_no_move_of_the_scores_improves_the_objective(exact, mixed, gaps):
     X, Y = random_problem(n=15)
+    known = np.random.default_rng(4).random(Y.shape) < 0.7 if gaps else None
+    Y = Y & known if gaps else Y
     K = KERNELS["rbf"](X, X, 0.3)
     form = "exact" if exact else "approximate"
     model = MLR(C=0.5, kernel="rbf", gamma=0.3, formulation=form, correlation=0.5 * mixed, tol=1e-11).fit(
-        TrainingSet(X, Y)
+        TrainingSet(X, Y, known=known)
     )
     F, inverse = model.decision_function(X), np.linalg.inv(K)
     R = label_mix(Y, 0.5) if mixed else np.eye(Y.shape[1])
 
     def objective(F):
-        loss = pair_loss(F, Y) if exact else threshold_loss(F, Y)
+        loss = (pair_loss if exact else threshold_loss)(F, Y, known)
         return 0.5 * np.trace(F.T @ inverse @ F @ np.linalg.inv(R)) + 0.5 * loss
 
     assert model.info.objective == pytest.approx(objective(F), rel=1e-8)
@@ -181,16 +197,17 @@ def test_no_move_of_the_scores_improves_the_objective(exact, mixed):
             assert objective(F + size * K @ rng.standard_normal(F.shape)) >= model.info.objective * (1 - 1e-10)
 
 
-def textbook_pass(K, Y, C, order, beta, exact, z):
-    """Visit each example of `order` once: eq. 14 by bisection, or (4) pair by pair."""
+def textbook_pass(K, Y, C, order, beta, exact, z, known):
+    """Visit each example of `order` once: eq. 14 by bisection, or (4) pair by pair, of the labels that are known."""
     beta, signs = beta.copy(), np.where(Y, 1.0, -1.0)
     for i in order:
+        k = known[i]
         if not exact:
             s = K[i] @ beta - K[i, i] * beta[i]
-            beta[i] = block_by_bisection(s, signs[i], K[i, i], C)
+            beta[i, k] = block_by_bisection(s[k], signs[i, k], K[i, i], C)
             continue
-        for p in np.flatnonzero(Y[i]):
-            for q in np.flatnonzero(~Y[i]):
+        for p in np.flatnonzero(Y[i] & k):
+            for q in np.flatnonzero(~Y[i] & k):
                 F = K[i] @ beta
                 new = np.clip(z[i, p, q] - (F[p] - F[q] - 2) / (2 * K[i, i]), 0, C)
                 beta[i, p] += new - z[i, p, q]
@@ -199,19 +216,21 @@ def textbook_pass(K, Y, C, order, beta, exact, z):
     return beta
 
 
+@pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("kind", ["gram", "dense", "csr"])
-def test_passes_are_those_of_the_textbook(kind, exact, monkeypatch):
+def test_passes_are_those_of_the_textbook(kind, exact, gaps, monkeypatch):
     """With no direction cut down and each batch visited once, in single batches and in several."""
     monkeypatch.setattr(_mlr_rows, "VISITS", 1)
     monkeypatch.setattr(_mlr_rows, "BATCH", 7)
     X, Y = random_problem()
     rows = GramRows(X @ X.T, NO_BOUNDS) if kind == "gram" else LinearRows(rows_of(kind, X).X, False, 1.0, NO_BOUNDS)
-    sweeps = rows.sweeps(Problem(Labels.of(Y, exact), 0.3, NO_MIX), False)
+    known = np.random.default_rng(4).random(Y.shape) < 0.7 if gaps else np.ones_like(Y)
+    sweeps = rows.sweeps(Problem(Labels.of(Y, exact, known), 0.3, NO_MIX), False)
     rng, beta, z = np.random.default_rng(1), np.zeros(Y.shape), np.zeros((len(Y), Y.shape[1], Y.shape[1]))
     for _ in range(3):
         order = rng.permutation(sweeps.visits)
-        beta = textbook_pass(X @ X.T, Y, 0.3, order, beta, exact, z)
+        beta = textbook_pass(X @ X.T, Y, 0.3, order, beta, exact, z, known)
         sweeps.sweep(order)
         assert sweeps.beta == pytest.approx(beta, abs=1e-9)
 
@@ -224,7 +243,8 @@ def test_visiting_a_batch_again_is_visiting_its_examples_in_turn(monkeypatch):
     sweeps.sweep(order)
     batches = [order[i : i + 7] for i in range(0, len(order), 7)]
     again = np.concatenate([np.tile(batch, _mlr_rows.VISITS) for batch in batches])
-    assert sweeps.beta == pytest.approx(textbook_pass(X @ X.T, Y, 0.3, again, np.zeros(Y.shape), False, None), abs=1e-9)
+    wanted = textbook_pass(X @ X.T, Y, 0.3, again, np.zeros(Y.shape), False, None, np.ones_like(Y))
+    assert sweeps.beta == pytest.approx(wanted, abs=1e-9)
 
 
 @pytest.mark.parametrize("single", [False, True])

@@ -1,9 +1,9 @@
 """The selection of the nearest rows of each class from keys that rise with the distance, in compiled code.
 
 Keys have a row for each training row and a column, a lane, for each row that is scored: what is done to one lane is
-done to all in vector instructions. Training rows with the same labels stand together, in tiles, of whose keys the
-least is found once for all labels. Each class puts its tiles into groups: the n_kept-th least of the groups' leasts is
-a limit below which at least n_kept rows of the class lie, and hardly more.
+done to all in vector instructions. Keys come by chunks of training rows, small enough to stay in the cache. Each chunk
+first lowers a limit for each class and lane, below which enough rows of the class lie, then is searched for keys within
+the limits. What is found is kept, and looked at again when the limits are final.
 """
 
 from typing import Any
@@ -13,188 +13,218 @@ from numba import njit
 
 Array = np.ndarray[Any, Any]
 
-# A mask has a bit for each lane.
-MOST_LANES = 64
-# The product with a power of two has another number for each in its six highest bits.
-BIT_NUMBERS = np.uint64(0x03F79D71B4CB0A89)
-SHIFT, ONE = np.uint64(58), np.uint64(1)
-
-
-def bit_places() -> Array:
-    """Return for the number of each bit, as `BIT_NUMBERS` gives it, which bit that is."""
-    places = np.empty(MOST_LANES, np.int64)
-    for bit in range(MOST_LANES):
-        places[((int(BIT_NUMBERS) << bit) & (2**64 - 1)) >> int(SHIFT)] = bit
-    return places
+# Rows beyond this reach are farther than the limit says, if a key is wrong by less than 0.001 of it, see `_widened`.
+WIDER, FARTHER, TWO, HALF = np.float32(1.1), np.float32(1.01), np.float32(2.0), np.float32(0.5)
+NOTHING, LONGEST = np.float32(0.0), np.float32(1.0)
 
 
 @njit(cache=True)
-def least_of_tiles(keys: Array, edges: Array, least: Array) -> None:
-    """Fill ``least[i]`` with the least keys of the rows from ``edges[i]`` to before ``edges[i + 1]``, lane by lane."""
-    n_lanes = keys.shape[1]
-    for i in range(edges.shape[0] - 1):
-        for r in range(n_lanes):
-            least[i, r] = keys[edges[i], r]
-        for j in range(edges[i] + 1, edges[i + 1]):
-            for r in range(n_lanes):
-                least[i, r] = keys[j, r] if keys[j, r] < least[i, r] else least[i, r]
-
-
-@njit(cache=True)
-def least_of_groups(least: Array, indptr: Array, groups: Array, least_of: Array) -> None:
-    """Fill the least keys of each group; tile i is in ``groups[indptr[i] : indptr[i + 1]]``, one for each label."""
-    least_of[:] = np.inf
-    for i in range(least.shape[0]):
-        low = least[i]
-        for t in range(indptr[i], indptr[i + 1]):
-            here = least_of[groups[t]]
-            for r in range(low.shape[0]):
-                here[r] = low[r] if low[r] < here[r] else here[r]
-
-
-@njit(cache=True)
-def limits_of_classes(least_of: Array, starts: Array, n_kept: int, limits: Array) -> None:
-    """Fill the n_kept-th least of the groups' leasts; class q has groups ``starts[q]`` to before ``starts[q + 1]``."""
-    n_lanes = least_of.shape[1]
-    rising, moving = np.empty((n_kept, n_lanes), least_of.dtype), np.empty(n_lanes, least_of.dtype)
-    for q in range(starts.shape[0] - 1):
-        rising[:] = np.inf
-        for g in range(starts[q], starts[q + 1]):
-            moving[:] = least_of[g]
-            # Sorted insertion without a branch: the lesser of two stays, the greater moves on.
-            for s in range(n_kept):
-                for r in range(n_lanes):
-                    here, there = rising[s, r], moving[r]
-                    rising[s, r] = there if there < here else here
-                    moving[r] = here if there < here else there
-        limits[q] = rising[n_kept - 1]
-
-
-@njit(cache=True)
-def rows_within(
+def lower_limits(
     keys: Array,
-    least: Array,
-    edges: Array,
-    indptr: Array,
-    classes: Array,
+    starts: Array,
+    members: Array,
+    widths: Array,
+    lengths: Array,
+    extra: Array,
+    rounding: np.float32,
+    rising: Array,
     limits: Array,
-    places: Array,
-    rows: Array,
-    counts: Array,
 ) -> None:
-    """List the rows of each class and lane with keys up to its limit, as many as there is room for.
+    """Lower the limits by a chunk of keys.
+
+    The rows of a class are put into groups of whose keys only the least counts: the n-th least of the groups' leasts
+    is a limit below which at least n rows of the class lie, and hardly more.
 
     Parameters
     ----------
-    keys, least, edges, indptr : as above; at most 64 lanes
-    classes : tile i has the labels ``classes[indptr[i] : indptr[i + 1]]``
-    limits : (n_classes, n_lanes)
-    places : from `bit_places`
-    rows : (n_classes, n_lanes, room), to be filled
-    counts : (n_classes, n_lanes), to be filled with how many there are
+    keys : (n_rows, n_lanes) of the chunk
+    starts, members : class q has the rows ``members[starts[q] : starts[q + 1]]`` of the chunk
+    widths : rows of a group of each class
+    lengths, extra, rounding : (n_lanes,), (n_lanes,) and a number: bounds on what is wrong with the keys
+    rising : (n_classes, n, n_lanes), the n least of the groups so far, to be updated
+    limits : (n_classes, n_lanes), to be updated
     """
-    counts[:] = 0
-    for i in range(least.shape[0]):
-        low = least[i]
-        for t in range(indptr[i], indptr[i + 1]):
+    least = np.empty(keys.shape[1], keys.dtype)
+    for q in range(starts.shape[0] - 1):
+        for begin in range(starts[q], starts[q + 1], widths[q]):
+            end = min(begin + widths[q], starts[q + 1])
+            # Two rows at a time, of which the first and the last may be one.
+            _lesser(keys[members[begin]], keys[members[end - 1]], least)
+            for t in range(begin + 1, end - 1, 2):
+                _least_of_three(keys[members[t]], keys[members[min(t + 1, end - 2)]], least)
+            _insert(least, rising[q])
+        if starts[q] < starts[q + 1]:
+            _widened(rising[q, -1], lengths, extra, rounding, limits[q])
+
+
+@njit(cache=True)
+def _lesser(here: Array, there: Array, least: Array) -> None:
+    for r in range(least.shape[0]):
+        least[r] = here[r] if here[r] < there[r] else there[r]
+
+
+@njit(cache=True)
+def _least_of_three(here: Array, there: Array, least: Array) -> None:
+    for r in range(least.shape[0]):
+        lesser = here[r] if here[r] < there[r] else there[r]
+        least[r] = lesser if lesser < least[r] else least[r]
+
+
+@njit(cache=True)
+def _insert(moving: Array, rising: Array) -> None:
+    """Insert into sorted lists, one a lane, without a branch: the lesser of two stays, the greater moves on."""
+    for s in range(rising.shape[0]):
+        here = rising[s]
+        for r in range(moving.shape[0]):
+            a, b = here[r], moving[r]
+            here[r] = b if b < a else a
+            moving[r] = a if b < a else b
+
+
+@njit(cache=True)
+def _widened(least: Array, lengths: Array, extra: Array, rounding: np.float32, limits: Array) -> None:
+    """Fill the keys above which a row is farther than those with keys up to `least`, whatever has been rounded.
+
+    The key of a row z is wrong by rounding (|z|^2 / 2 + |z||x|), at most, and by `extra` for all rows alike, which is
+    in it twice. With a rounding below 0.001 a row with a key up to `least` is not longer than the reach below, and one
+    that is longer is farther, so for neither the longest row of all, of length 1, need be taken.
+    """
+    for r in range(least.shape[0]):
+        length = lengths[r]
+        square = TWO * least[r] + length * length
+        reach = WIDER * length + FARTHER * np.sqrt(square if square > NOTHING else NOTHING)
+        reach = reach if reach < LONGEST else LONGEST
+        limits[r] = least[r] + (TWO * rounding * reach * (length + HALF * reach) + extra[r])
+
+
+@njit(cache=True)
+def _bounds(classes: Array, limits: Array, bounds: Array) -> None:
+    """Fill the highest of the limits of some classes, lane by lane."""
+    first = limits[classes[0]]
+    for r in range(bounds.shape[0]):
+        bounds[r] = first[r]
+    for t in range(1, classes.shape[0]):
+        here = limits[classes[t]]
+        for r in range(bounds.shape[0]):
+            bounds[r] = here[r] if here[r] > bounds[r] else bounds[r]
+
+
+@njit(cache=True)
+def _compare(row: Array, bounds: Array, within: Array) -> None:
+    for r in range(bounds.shape[0]):
+        within[r] = row[r] <= bounds[r]
+
+
+@njit(cache=True)
+def keep_within(
+    keys: Array, first: int, indptr: Array, classes: Array, limits: Array, ends: Array, lanes: Array, kept: Array
+) -> int:
+    """Append the lanes and keys of a chunk that are within the limit of any class of their row; return how many are.
+
+    Row j has the classes ``classes[indptr[j] : indptr[j + 1]]``; the chunk starts at row `first`. What row j - 1 has
+    left ends before ``ends[j]``, where what row j leaves begins, at most a key for each lane.
+    """
+    n_lanes = keys.shape[1]
+    bounds, within = np.empty(n_lanes, keys.dtype), np.zeros(-(-n_lanes // 8) * 8, np.uint8)
+    of_eight = within.view(np.uint64)
+    for i in range(keys.shape[0]):
+        j = first + i
+        end = ends[j]
+        _bounds(classes[indptr[j] : indptr[j + 1]], limits, bounds)
+        _compare(keys[i], bounds, within)
+        for e in range(of_eight.shape[0]):
+            if of_eight[e]:
+                # Without a branch, since none could be foreseen: what is not within is written over.
+                for r in range(8 * e, 8 * e + 8):
+                    lanes[end] = r
+                    end += within[r]
+        for s in range(ends[j], end):
+            kept[s] = keys[i, lanes[s]]
+        ends[j + 1] = end
+    return int(ends[first + keys.shape[0]])
+
+
+@njit(cache=True)
+def still_within(
+    first: int, last: int, indptr: Array, classes: Array, limits: Array, ends: Array, lanes: Array, kept: Array
+) -> tuple[int, Array]:
+    """Move those kept of the rows from `first` to before `last` to the front that the limits still let through.
+
+    Returns
+    -------
+    count : how many there are
+    rows : of which rows
+    """
+    bounds, rows = np.empty(limits.shape[1], limits.dtype), np.empty(ends[last], np.int32)
+    count = 0
+    for j in range(first, last):
+        if ends[j] < ends[j + 1]:
+            _bounds(classes[indptr[j] : indptr[j + 1]], limits, bounds)
+            for s in range(ends[j], ends[j + 1]):
+                key, lane = kept[s], lanes[s]
+                lanes[count], kept[count], rows[count] = lane, key, j
+                # A row's own key is infinite, and so are limits that let all rows through.
+                count += (key <= bounds[lane]) & (key < np.inf)
+    return count, rows[:count]
+
+
+@njit(cache=True)
+def place(
+    rows: Array,
+    lanes: Array,
+    kept: Array,
+    found: Array,
+    indptr: Array,
+    classes: Array,
+    limits: Array,
+    counts: Array,
+    squares: Array,
+    nearest: Array,
+) -> None:
+    """Put rows, that rise, into the lists of the nearest of their classes.
+
+    Parameters
+    ----------
+    rows, lanes, kept, found : rows with keys `kept` and squared distances `found` of the scored rows `lanes`
+    indptr, classes, limits : as above
+    counts : (n_classes, n_lanes) lengths of the lists, to be updated
+    squares, nearest : (n_classes, n_lanes, n) lists of squared distances and rows in any order, to be updated
+    """
+    for p in range(rows.size):
+        r = lanes[p]
+        for t in range(indptr[rows[p]], indptr[rows[p] + 1]):
             q = classes[t]
-            limit = limits[q]
-            if _any_within(low, limit):
-                mask = _lanes_within(low, limit)
-                while mask:
-                    bit = mask & (~mask + ONE)
-                    r = places[(bit * BIT_NUMBERS) >> SHIFT]
-                    mask ^= bit
-                    counts[q, r] = _list(keys, edges[i], edges[i + 1], r, limit[r], rows[q, r], counts[q, r])
+            if kept[p] <= limits[q, r]:
+                s = counts[q, r]
+                if s < squares.shape[2]:
+                    counts[q, r] = s + 1
+                else:
+                    s = _farthest(squares[q, r], nearest[q, r])
+                    # Of equally near rows the first stays.
+                    if found[p] >= squares[q, r, s]:
+                        continue
+                squares[q, r, s], nearest[q, r, s] = found[p], rows[p]
 
 
 @njit(cache=True)
-def _any_within(low: Array, limit: Array) -> bool:
-    within = np.int32(0)
-    for r in range(low.shape[0]):
-        within |= np.int32(low[r] <= limit[r])
-    return bool(within > 0)
-
-
-@njit(cache=True)
-def _lanes_within(low: Array, limit: Array) -> np.uint64:
-    mask = np.uint64(0)
-    for r in range(low.shape[0]):
-        mask |= np.uint64(low[r] <= limit[r]) << np.uint64(r)
-    return mask
-
-
-@njit(cache=True)
-def _list(keys: Array, begin: int, end: int, lane: int, limit: float, rows: Array, n: int) -> int:
-    """Append the rows from `begin` to before `end` to the `n` that are there; return how many there are then."""
-    for j in range(begin, end):
-        # A row's own key is infinite, and so is the limit where all rows are within.
-        if keys[j, lane] <= limit and keys[j, lane] < np.inf:
-            if n < rows.shape[0]:
-                rows[n] = j
-            n += 1
-    return n
-
-
-@njit(cache=True)
-def all_within(
-    keys: Array, least: Array, edges: Array, starts: Array, tiles: Array, classes: Array, lanes: Array, limits: Array
-) -> tuple[Array, Array]:
-    """Return all rows with keys up to the limit of each class and lane listed: where each list starts, and the rows.
-
-    Class q has the tiles ``tiles[starts[q] : starts[q + 1]]``.
-    """
-    ends = np.zeros(classes.size + 1, np.int64)
-    rows = np.empty(0, np.int32)
-    for p in range(classes.size):
-        own = tiles[starts[classes[p]] : starts[classes[p] + 1]]
-        ends[p + 1] = ends[p] + _of_tiles(keys, least, edges, own, lanes[p], limits[p], rows)
-    rows = np.empty(ends[-1], np.int32)
-    for p in range(classes.size):
-        own = tiles[starts[classes[p]] : starts[classes[p] + 1]]
-        _of_tiles(keys, least, edges, own, lanes[p], limits[p], rows[ends[p] : ends[p + 1]])
-    return ends, rows
-
-
-@njit(cache=True)
-def _of_tiles(keys: Array, least: Array, edges: Array, tiles: Array, lane: int, limit: float, rows: Array) -> int:
-    n = 0
-    for tile in tiles:
-        if least[tile, lane] <= limit:
-            n = _list(keys, edges[tile], edges[tile + 1], lane, limit, rows, n)
-    return n
-
-
-@njit(cache=True)
-def nearest_first(squares: Array, rows: Array, counts: Array, n_first: int) -> None:
-    """Sort the first `n_first` of each list of `counts` squared distances and rows to its front, and empty the rest."""
-    for p in range(squares.shape[0]):
-        distance, row = squares[p], rows[p]
-        for t in range(counts[p]):
-            square, number = distance[t], row[t]
-            s = t if t < n_first else n_first - 1
-            if s < t and (square > distance[s] or (square == distance[s] and number > row[s])):
-                continue
-            while s > 0 and (distance[s - 1] > square or (distance[s - 1] == square and row[s - 1] > number)):
-                distance[s], row[s] = distance[s - 1], row[s - 1]
-                s -= 1
-            distance[s], row[s] = square, number
-        for t in range(counts[p], n_first):
-            distance[t], row[t] = np.inf, -1
+def _farthest(squares: Array, rows: Array) -> int:
+    s = 0
+    for t in range(1, squares.size):
+        if squares[t] > squares[s] or (squares[t] == squares[s] and rows[t] > rows[s]):
+            s = t
+    return s
 
 
 @njit(cache=True, fastmath={"reassoc", "contract", "nsz"})
-def dense_squares(Z: Array, X: Array, lanes: Array, rows: Array, counts: Array, squares: Array) -> None:
-    """Fill the squared distances of row ``lanes[p]`` of X and the first ``counts[p]`` rows ``rows[p]`` of Z."""
-    for p in range(squares.shape[0]):
-        x = X[lanes[p]]
-        for s in range(counts[p]):
-            z = Z[rows[p, s]]
-            total = 0.0
-            for f in range(x.shape[0]):
-                difference = z[f] - x[f]
-                total += difference * difference
-            squares[p, s] = total
+def dense_squares(Z: Array, X: Array, rows: Array, lanes: Array, squares: Array) -> None:
+    """Fill the squared distances of the rows `rows` of Z and `lanes` of X, pair by pair."""
+    for p in range(squares.size):
+        z, x = Z[rows[p]], X[lanes[p]]
+        total = 0.0
+        for f in range(x.shape[0]):
+            difference = z[f] - x[f]
+            total += difference * difference
+        squares[p] = total
 
 
 @njit(cache=True)
@@ -205,27 +235,25 @@ def sparse_squares(
     X_data: Array,
     X_indices: Array,
     X_indptr: Array,
-    lanes: Array,
     rows: Array,
-    counts: Array,
+    lanes: Array,
     squares: Array,
 ) -> None:
     """Do what `dense_squares` does to CSR rows, Z being the first three arrays and X the next."""
-    for p in range(squares.shape[0]):
-        for s in range(counts[p]):
-            a, a_end = indptr[rows[p, s]], indptr[rows[p, s] + 1]
-            b, b_end = X_indptr[lanes[p]], X_indptr[lanes[p] + 1]
-            total = 0.0
-            while a < a_end or b < b_end:
-                if b == b_end or (a < a_end and indices[a] < X_indices[b]):
-                    difference = data[a]
-                    a += 1
-                elif a == a_end or X_indices[b] < indices[a]:
-                    difference = X_data[b]
-                    b += 1
-                else:
-                    difference = data[a] - X_data[b]
-                    a += 1
-                    b += 1
-                total += difference * difference
-            squares[p, s] = total
+    for p in range(squares.size):
+        a, a_end = indptr[rows[p]], indptr[rows[p] + 1]
+        b, b_end = X_indptr[lanes[p]], X_indptr[lanes[p] + 1]
+        total = 0.0
+        while a < a_end or b < b_end:
+            if b == b_end or (a < a_end and indices[a] < X_indices[b]):
+                difference = data[a]
+                a += 1
+            elif a == a_end or X_indices[b] < indices[a]:
+                difference = X_data[b]
+                b += 1
+            else:
+                difference = data[a] - X_data[b]
+                a += 1
+                b += 1
+            total += difference * difference
+        squares[p] = total

@@ -1,11 +1,12 @@
 """The nearest rows of every class, from one computation of distances for all classes.
 
 Of a scored row x and a training row z, both less the mean and scaled, the key |z|^2 / 2 - z'x rises with the distance.
-The keys of a block of scored rows are one matrix product in float32; of each class a few more rows than asked for are
-listed and their distances computed in float64. A bound on the rounding of float32 tells whether any other row could be
-as near; where that cannot be ruled out, distances of all rows whose keys are low enough are computed. So the result is
-that of brute force in float64; rows at equal distance come in a fixed order, and if they have the same labels, by
-number.
+The keys of some scored rows and a chunk of training rows are one matrix product in float32. Rows with keys that are low
+enough for one of their classes, whatever float32 may have rounded, are kept, and their distances computed in float64.
+So the result is that of brute force in float64; of rows at equal distance those with lower numbers come first.
+
+A pair of rows costs the product and, for each label of the training row, a comparison in vector instructions; hardly
+more than the n nearest rows of each class are looked at one by one.
 """
 
 from collections.abc import Iterator
@@ -17,20 +18,24 @@ from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, as_features, take_rows
 from mlrank.solvers._bknn_kernels import (
-    MOST_LANES,
-    all_within,
     dense_squares,
-    least_of_tiles,
-    nearest_first,
+    keep_within,
+    lower_limits,
+    place,
     sparse_squares,
+    still_within,
 )
-from mlrank.solvers._label_tiles import ROOM, SPARE, Search, Tiles
 
 __all__ = ["ClassNeighbors", "Nearest"]
 
-# What a block of scored rows may take; fewer rows at a time than MOST_LANES where there are many training rows.
-BLOCK_BYTES = 96 << 20
-BLOCK_ROWS = MOST_LANES
+# Scored rows at a time, fewer where their lists would take more than LIST_BYTES; and keys at a time.
+BLOCK_ROWS = 256
+LIST_BYTES = 32 << 20
+CHUNK_KEYS = 1 << 18
+# Keys kept until their distances are computed, in chunks.
+KEPT_CHUNKS = 4
+# A class of s rows puts sqrt(0.3 s) of them into a group: more cost as much in longer lists as they save before.
+ROWS_OF_GROUP = 0.3
 # Beyond this many times the length of training rows float32 is not tried, and float64 tells nothing apart.
 FAR = 1e15
 LARGEST = 1e150
@@ -43,13 +48,23 @@ class Nearest(NamedTuple):
     Parameters
     ----------
     block : which rows were scored
-    squares : (n_classes, n_scored, count) squared distances, rising; inf where a class has fewer rows
+    squares : (n_classes, n_scored, count) squared distances in any order; inf where a class has fewer rows
     rows : like `squares`, numbers of training rows, -1 where there is none
     """
 
     block: slice
     squares: FloatArray
     rows: IntArray
+
+
+class Chunk(NamedTuple):
+    """Some training rows: from `begin` to before `end`, by class as `lower_limits` takes them."""
+
+    begin: int
+    end: int
+    starts: IntArray
+    members: IntArray
+    widths: IntArray
 
 
 class ClassNeighbors:
@@ -64,16 +79,15 @@ class ClassNeighbors:
 
     def __init__(self, X: Features, Y: BoolArray) -> None:
         _check_size(X)
-        labels = np.packbits(Y, axis=1)
-        # Rows with equal labels keep their order, in which ties are broken.
-        order = labels.view(f"V{labels.shape[1]}")[:, 0].argsort(kind="stable")
-        labelled: BoolArray = np.asarray(Y.any(axis=1))
-        self.order: IntArray = order[labelled[order]]
-        self.X = take_rows(X, self.order)
-        self.Y = Y[self.order]
+        self.order: IntArray = np.flatnonzero(Y.any(axis=1))
+        self.X = X if self.order.size == len(Y) else take_rows(X, self.order)
         self.sparse = issparse(X)
         self.position = np.full(len(Y), -1)
         self.position[self.order] = np.arange(self.order.size)
+        self.n_classes = Y.shape[1]
+        row, classes = np.nonzero(Y[self.order])
+        self.classes = classes.astype(np.int32)
+        self.indptr = np.searchsorted(row, np.arange(self.order.size + 1))
 
     @cached_property
     def mean(self) -> FloatArray | float:
@@ -112,109 +126,107 @@ class ClassNeighbors:
         """
         _check_size(X)
         X = as_features(csr_array(X)) if self.sparse and not issparse(X) else X
-        size = min(self._block_rows(count), max(X.shape[0], 1))
-        search = Search.of(Tiles.of(self.Y, count + SPARE), count)
-        room = np.empty((2, self.order.size * size), dtype=np.float32)
+        # A list has a key, a distance and a number for each row, and is copied once.
+        most = LIST_BYTES // (32 * count * max(self.n_classes, 1))
+        size = max(min(BLOCK_ROWS, most, X.shape[0]), 1)
+        chunks = self._chunks(max(CHUNK_KEYS // size, 1), count)
         for begin in range(0, X.shape[0], size):
             block = slice(begin, min(begin + size, X.shape[0]))
             part = X[block] if self.sparse else as_dense(X[block])
             places = None if own is None else self.position[own[block]]
-            squares, rows = self._nearest(part, search, places, room)
-            rows = np.where(rows < 0, -1, self.order[rows]) if self.order.size else rows
-            yield Nearest(block, squares, rows)
+            squares, rows = self._nearest(part, chunks, count, places)
+            yield Nearest(block, squares, np.where(rows < 0, -1, self.order[rows]) if self.order.size else rows)
 
-    def _block_rows(self, count: int) -> int:
-        """Return how many scored rows at a time take BLOCK_BYTES."""
-        each = (
-            12 * self.order.size + 40 * self.Y.shape[1] * (count + ROOM) + (12 * self.X.shape[1] if self.sparse else 0)
-        )
-        return int(min(max(BLOCK_BYTES // each, 1), BLOCK_ROWS))
+    def _chunks(self, size: int, count: int) -> list[Chunk]:
+        """Return chunks of `size` rows, whose groups leave every class more of them than `count`, if it can."""
+        chunks, seen = [], np.zeros(self.n_classes, dtype=np.int64)
+        for begin in range(0, self.order.size, size):
+            end = min(begin + size, self.order.size)
+            entries = slice(self.indptr[begin], self.indptr[end])
+            members = np.repeat(np.arange(end - begin), np.diff(self.indptr[begin : end + 1]))
+            numbers = np.bincount(self.classes[entries], minlength=self.n_classes)
+            starts, seen = np.append(0, np.cumsum(numbers)), seen + numbers
+            widths = np.maximum(np.minimum(np.sqrt(ROWS_OF_GROUP * seen).astype(np.int64), seen // (2 * count)), 1)
+            by_class = np.argsort(self.classes[entries], kind="stable")
+            chunks.append(Chunk(begin, end, starts, members[by_class], widths))
+        return chunks
 
-    def _nearest(self, X: Features, search: Search, own: IntArray | None, room: Any) -> tuple[FloatArray, Any]:
-        shape = (self.order.size, X.shape[0])
-        keys = self._keys(X, room[0, : shape[0] * shape[1]].reshape(shape))
-        if own is not None:
-            lanes = np.flatnonzero(own >= 0)
-            keys[own[lanes], lanes] = np.inf
-        least = _least_of_tiles(keys, search.tiles.edges, room[1])
-        borders, rows, found = search.listed(keys, least)
-        listed, count = np.minimum(found, rows.shape[2]), search.n_nearest
-        squares, rows = self._sorted(X, np.arange(rows[:, :, 0].size) % shape[1], rows, listed, count)
-        limits = self._limits(X, squares[:, :, -1])
-        # Rows that are not listed have keys above the border; if it is infinite all are listed.
-        unsure = np.argwhere((np.isfinite(borders) & (borders < limits)) | (found > listed))
-        if len(unsure):
-            classes, lanes = unsure.T
-            again = all_within(keys, least, *search.tiles[:3], classes, lanes, limits[classes, lanes])
-            squares[classes, lanes], rows[classes, lanes] = self._first(X, lanes, *again, count)
+    def _nearest(self, X: Features, chunks: list[Chunk], count: int, own: IntArray | None) -> tuple[FloatArray, Any]:
+        """Return of each class and row of `X` the `count` least squared distances and the rows they are of."""
+        shape = (self.n_classes, X.shape[0], count)
+        squares, rows = np.full(shape, np.inf), np.full(shape, -1, dtype=np.int32)
+        numbers = np.zeros(shape[:2], np.int64)
+        rising = np.full((shape[0], count, shape[1]), np.inf, dtype=np.float32)
+        limits = np.full(shape[:2], np.inf, dtype=np.float32)
+        columns, bounds = self._columns(X), self._bounds(X)
+        largest = max((chunk.end - chunk.begin for chunk in chunks), default=0) * shape[1]
+        room = np.empty(largest, dtype=np.float32)
+        # More than there is room for: what is not within is written, too, before it is written over.
+        lanes, kept = np.empty(KEPT_CHUNKS * largest + 8, np.int16), np.empty(KEPT_CHUNKS * largest, np.float32)
+        ends, first, labels = np.zeros(self.order.size + 1, np.int64), 0, (self.indptr, self.classes, limits)
+        for chunk in chunks:
+            keys = self._keys(columns, chunk, room, own)
+            lower_limits(keys, *chunk[2:], *bounds, rising, limits)
+            used = keep_within(keys, chunk.begin, *labels, ends, lanes, kept)
+            if chunk is chunks[-1] or used + largest > kept.size:
+                n, these = still_within(first, chunk.end, *labels, ends, lanes, kept)
+                found = self._squares(X, these, lanes[:n])
+                place(these, lanes[:n], kept[:n], found, *labels, numbers, squares, rows)
+                first, ends[chunk.end] = chunk.end, 0
         return squares, rows
 
-    def _keys(self, X: Features, keys: Any) -> Any:
+    def _columns(self, X: Features) -> Any:
         # Rows that are far away are cut off rather than infinite.
         if self.sparse:
+            return np.ascontiguousarray(np.clip(X.T.toarray() / self.scale, -FAR, FAR), dtype=np.float32)
+        return np.vstack([np.clip((X - self.mean) / self.scale, -FAR, FAR).T, np.ones(len(X))]).astype(np.float32)
+
+    def _keys(self, columns: Any, chunk: Chunk, room: Any, own: IntArray | None) -> Any:
+        """Return the keys (n_rows of the chunk, n_lanes), infinite where a row is the scored one itself."""
+        taken = slice(chunk.begin, chunk.end)
+        shape = (chunk.end - chunk.begin, columns.shape[1])
+        keys = room[: shape[0] * shape[1]].reshape(shape)
+        if self.sparse:
             rows, half = self.factor
-            columns = np.clip(X.T.toarray() / self.scale, -FAR, FAR)
-            return np.add(rows @ np.ascontiguousarray(columns, dtype=np.float32), half, out=keys)
-        columns = np.vstack([np.clip((X - self.mean) / self.scale, -FAR, FAR).T, np.ones(len(X))])
-        return np.matmul(self.factor, columns.astype(np.float32), out=keys)
+            np.add(rows[taken] @ columns, half[taken], out=keys)
+        else:
+            np.matmul(self.factor[taken], columns, out=keys)
+        if own is not None:
+            lanes = np.flatnonzero((own >= chunk.begin) & (own < chunk.end))
+            keys[own[lanes] - chunk.begin, lanes] = np.inf
+        return keys
 
-    def _limits(self, X: Features, squares: FloatArray) -> FloatArray:
-        """Return the key above which a row is farther than `squares` say, whatever float32 has rounded.
+    def _bounds(self, X: Features) -> tuple[Any, Any, Any]:
+        """Return the lengths of scored rows, and bounds on what is wrong with keys, as `lower_limits` takes them.
 
-        The key of a row is wrong by the rounding of a product of d + 1 terms in any order, its factors rounded, at
-        most, and by what taking the mean off has rounded; the limit itself by the rounding of float64. Rows longer than
-        |x| and the distance together need no bound: they are farther. Of a row that is FAR away every row is within.
+        The key of a row is wrong by the rounding of a product of d + 1 terms in any order, its factors and the limit
+        rounded, at most; for all rows alike by what taking the mean off has rounded; and distances in float64 are by
+        theirs. Of a row that is FAR away every row is within.
         """
-        length = np.minimum(_lengths(X if self.sparse else X - self.mean) / self.scale, FAR)
-        distance = np.minimum(np.sqrt(squares) / self.scale, 2 * FAR)
-        terms = (np.diff(self.X.indptr).max(initial=0) if self.sparse else self.X.shape[1]) + 5
-        reach = np.minimum(1.0, length + distance)
-        rounding = SINGLE.eps * (reach * length + reach**2 / 2) + SINGLE.tiny + DOUBLE.eps * (length**2 + distance**2)
+        true = _lengths(X if self.sparse else X - self.mean) / self.scale
+        length = np.minimum(true, FAR)
+        terms = (np.diff(self.X.indptr).max(initial=0) if self.sparse else self.X.shape[1]) + 8
         shift = 4 * DOUBLE.eps * np.sqrt(self.X.shape[1]) * (float(np.linalg.norm(self.mean)) / self.scale + 1 + length)
-        limits: FloatArray = (distance**2 - length**2) / 2 + terms * rounding + 4 * shift * (length + reach + shift)
-        return limits
+        extra = 2 * terms * (SINGLE.tiny + DOUBLE.eps * (length + 1) ** 2) + 4 * shift * (length + 1 + shift)
+        rounding = terms * SINGLE.eps
+        # What is said of rows that are short holds for little rounding only; all are as long as the longest at most.
+        length = length if rounding < 1e-3 else np.maximum(length, 1.0)
+        return _up(length), _up(np.where(true < FAR, extra, np.inf)), np.float32(rounding)
 
-    def _sorted(
-        self, X: Features, lanes: IntArray, rows: Any, counts: IntArray, n_first: int
-    ) -> tuple[FloatArray, Any]:
-        """Return the `n_first` least squared distances of each list of `rows`, rising, and the rows they are of."""
-        shape, flat = rows.shape, rows.reshape(-1, rows.shape[-1])
-        squares = np.empty(flat.shape)
-        self._squares(X, lanes, flat, counts.ravel(), squares)
-        nearest_first(squares, flat, counts.ravel(), n_first)
-        first = (*shape[:-1], n_first)
-        return squares[:, :n_first].reshape(first), flat[:, :n_first].reshape(first)
-
-    def _first(self, X: Features, lanes: IntArray, starts: IntArray, rows: Any, count: int) -> tuple[FloatArray, Any]:
-        """Return of each of the lists of `rows` that `starts` tell the first `count` by distance, then by number."""
-        sizes = np.diff(starts)
-        lists = np.repeat(np.arange(sizes.size), sizes)
-        squares = np.empty((rows.size, 1))
-        self._squares(X, lanes[lists], rows[:, None], np.ones(rows.size, dtype=np.int64), squares)
-        order = np.lexsort((rows, squares[:, 0], lists))
-        place = np.arange(rows.size) - np.repeat(starts[:-1], sizes)
-        taken = place < count
-        found, chosen = np.full((sizes.size, count), np.inf), np.full((sizes.size, count), -1, dtype=np.int32)
-        found[lists[taken], place[taken]] = squares[order, 0][taken]
-        chosen[lists[taken], place[taken]] = rows[order][taken]
-        return found, chosen
-
-    def _squares(self, X: Features, lanes: IntArray, rows: Any, counts: IntArray, squares: FloatArray) -> None:
+    def _squares(self, X: Features, rows: Any, lanes: Any) -> FloatArray:
+        """Return the squared distances of the rows `rows` and the scored rows `lanes`, pair by pair."""
+        squares = np.empty(rows.size)
         if self.sparse:
             Z = self.X
-            parts = (Z.data, Z.indices, Z.indptr, X.data, X.indices, X.indptr)
-            sparse_squares(*parts, lanes, rows, counts, squares)
+            sparse_squares(Z.data, Z.indices, Z.indptr, X.data, X.indices, X.indptr, rows, lanes, squares)
         else:
-            dense_squares(self.X, X, lanes, rows, counts, squares)
+            dense_squares(self.X, X, rows, lanes, squares)
+        return squares
 
 
-def _least_of_tiles(keys: Any, edges: IntArray, room: Any) -> Any:
-    shape = (edges.size - 1, keys.shape[1])
-    if shape == keys.shape:
-        return keys  # each tile is a row
-    least = room[: shape[0] * shape[1]].reshape(shape)
-    least_of_tiles(keys, edges, least)
-    return least
+def _up(bound: FloatArray) -> Any:
+    """Return numbers in float32 that are not below `bound`."""
+    return np.nextafter(bound.astype(np.float32), np.float32(np.inf))
 
 
 def _lengths(X: Features) -> FloatArray:

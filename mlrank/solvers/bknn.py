@@ -83,6 +83,11 @@ class BalancedNeighbors:
     self_neighbor: bool
     info: FitInfo
 
+    @cached_property
+    def neighbors(self) -> ClassNeighbors:
+        """The training rows as they are searched."""
+        return ClassNeighbors(self.X_train, self.Y_train)
+
     def decision_function(self, X: Features) -> FloatArray:
         """Return scores (n_samples, n_labels)."""
         return self._scores(X if self.projection is None else self.projection.transform(X), None)
@@ -93,7 +98,7 @@ class BalancedNeighbors:
 
     def _scores(self, X: Features, own: IntArray | None) -> FloatArray:
         scores = np.empty((X.shape[0], self.Y_train.shape[1]))
-        for near in ClassNeighbors(self.X_train, self.Y_train).blocks(X, self.b, own):
+        for near in self.neighbors.blocks(X, self.b, own):
             scores[near.block] = self._balanced(near.squares).T
         return scores
 

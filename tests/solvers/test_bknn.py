@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from mlrank.solvers import SOLVERS, TrainingSet, _class_neighbors, _label_tiles
+from mlrank.solvers import SOLVERS, TrainingSet, _class_neighbors
 from mlrank.solvers._class_neighbors import ClassNeighbors
 from mlrank.solvers.bknn import BalancedKNN
 from mlrank.solvers.blda import BLDA
@@ -149,14 +149,16 @@ def test_far_from_the_origin_and_from_each_other():
     assert_nearest(Z, Y, longest * np.array([[3e15, 1e15, 0, 0, 0, 0], [0, 1e15, 0, -2e15, 0, 0]]), 5)
 
 
-def test_small_blocks_and_tiles_change_nothing(monkeypatch):
+def test_small_blocks_and_chunks_change_nothing(monkeypatch):
     rng = np.random.default_rng(3)
     Z, Y = rng.standard_normal((90, 3)), rng.random((90, 2)) < 0.6
     whole = fit(Z, Y).training_scores()
     monkeypatch.setattr(_class_neighbors, "BLOCK_ROWS", 7)
-    monkeypatch.setattr(_label_tiles, "TILE_ROWS", 2)
-    monkeypatch.setattr(_label_tiles, "ROOM", 0)
-    assert_nearest(Z, Y, Z, 3, np.arange(90))
+    for chunk_keys, kept_chunks in ((21, 1), (21, 3), (140, 4)):
+        monkeypatch.setattr(_class_neighbors, "CHUNK_KEYS", chunk_keys)
+        monkeypatch.setattr(_class_neighbors, "KEPT_CHUNKS", kept_chunks)
+        assert_nearest(Z, Y, Z, 3, np.arange(90))
+        assert_nearest(Z.round(), Y, Z.round(), 3, np.arange(90))
     np.testing.assert_allclose(fit(Z, Y).training_scores(), whole, atol=1e-12)
 
 

@@ -37,6 +37,11 @@ __all__ = ["DenseSweeps", "FlatRows", "Flattening", "better_dense"]
 BALANCE = 0.3
 # A gap this many times that of zero weights in one of the first rounds shows a theta that is far too small.
 RUNAWAY = 30.0
+# Where the mean of the other moments is below this part of the leading one, passes start without flattening: mostly a
+# penalty has taken all but the bias, and the problem is easy.
+LONE = 1e-5
+# The most that a round may leave of the gap for them to go on so.
+FAST = 0.6
 # What each round leaves of the floor that a growing gap has put under theta.
 DECAY = 0.5
 # After this many setbacks the floor falls more slowly with each further one, so that they cannot go on for ever.
@@ -149,16 +154,19 @@ class Flattening:
         self.theta, self.lowest, self.highest = theta, lowest, highest
         self.floor, self.setbacks, self.last_gap, self.rounds = 0.0, 0, np.inf, 0
         self.first_gap = np.inf
+        # Passes that start without flattening go on so while they are fast.
+        self.plain = theta >= highest
 
     def adapt(self, gap: float, outer: float) -> None:
         """Move theta by the absolute `gap` and the part `outer` of it that is distance to the centre."""
         self.rounds += 1
         self.first_gap = gap if self.rounds == 1 else self.first_gap
         inner = max(gap - outer, 1e-12 * gap)
+        self.plain = self.plain and gap < FAST * self.last_gap
         if self.rounds <= 3 and gap > RUNAWAY * self.first_gap:
             self.theta = min(self.theta * max(outer / (BALANCE * inner), 1.0) ** 0.5, self.highest)
         # What a repair leaves of the gap may be rounding below 0.
-        elif self.rounds > 3 and gap > 0:
+        elif self.rounds > 3 and gap > 0 and not self.plain:
             wanted = self.theta * float(np.clip((outer / (BALANCE * inner)) ** 0.25, 1 / 3, 3))
             if gap > 1.5 * self.last_gap:
                 wanted = self.floor = max(wanted, 4 * self.theta)
@@ -187,7 +195,8 @@ class DenseSweeps:
         moment = rows.moment[self.penalised]
         highest = float(moment.max(initial=0.0)) or 1.0
         # The mean moment without the leading one, which mostly is that of the common mean of all rows.
-        start = max(float(moment.sum() - highest) / len(moment), 1e-12 * highest) if flat else highest
+        start = float(moment.sum() - highest) / len(moment)
+        start = start if flat and start > LONE * highest else highest
         self.flattening = Flattening(start, 1e-12 * highest, highest)
         # Steps of the bias are of order 1 even where all dual variables together are small.
         start = max(self.flattening.theta, 0.5 / float(upper @ pairs.size))

@@ -117,6 +117,28 @@ def test_compiled_sweeps_are_the_textbook_updates(sparse):
         assert np.allclose(np.column_stack([columns.T, intercept]) if sparse else dense, slow_W, atol=1e-12)
 
 
+def test_labels_stay_out_only_where_all_their_pairs_are_far_from_moving():
+    """A pair is in where it is free, or its gradient within the slack of the side on which it would leave its bound."""
+    Y = random_problem()[1]
+    rng, pairs, upper = np.random.default_rng(0), Pairs.of(Y), caps(Y, 3.0)
+    scores, slack = 2 * rng.standard_normal(Y.shape), rng.choice([0.0, 0.3, np.inf], len(Y), p=[0.5, 0.4, 0.1])
+    share = np.clip(rng.standard_normal(int(pairs.size.sum())), 0, 1)
+    alpha, active = share * np.repeat(upper, pairs.size), pairs.no_labels()
+    kernels.find_active(scores, slack, upper, alpha, pairs.lists, active)
+    wanted = [(set(), set()) for _ in Y]
+    for part, (i, q, p) in zip(share, pairs_of(Y), strict=True):
+        gradient = scores[i, p] - scores[i, q] - 1
+        if 0 < part < 1 or (gradient < slack[i] if part == 0 else gradient > -slack[i]):
+            wanted[i][0].add(p)
+            wanted[i][1].add(q)
+    for i, truth in enumerate(Y):
+        for side, labels in enumerate((np.flatnonzero(truth), np.flatnonzero(~truth))):
+            first = pairs.lists[2 * side][i]
+            found = active[2 * side][first : first + active[2 * side + 1][i]]
+            assert list(labels[found]) == sorted(wanted[i][side])
+    assert 0 < sum(len(high) + len(low) for high, low in wanted) < Y.size
+
+
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_pass_over_flattened_rows_is_a_pass_of_the_proximal_step(sparse):
     """Every update must minimise the dual of the step (the problem plus 1/2 sum h (W - V)^2), seen from plain rows."""
@@ -156,6 +178,19 @@ def test_a_pass_over_flattened_rows_is_a_pass_of_the_proximal_step(sparse):
     assert dual == pytest.approx(rank_dual(alpha, plain, Y)[0], rel=1e-12)
     W = np.column_stack(sweeps.weights())
     assert primal == pytest.approx(rank_primal(W, plain, Y, C), rel=1e-12)
+
+
+def test_a_lone_leading_moment_is_flattened_only_once_plain_passes_are_slow():
+    X, Y = random_problem()
+    rows = FlatRows.of(np.column_stack([X / 1e4, np.ones(len(X))]), 1.0)
+    plain = DenseSweeps(rows, caps(Y, 3.0), Pairs.of(Y)).flattening
+    assert plain.theta == rows.moment.max()
+    for halvings in range(6):
+        plain.adapt(0.5**halvings, 0.0)
+        assert plain.theta == rows.moment.max()
+    plain.adapt(0.4 * 0.5**5 / 0.5, 0.0)
+    assert plain.theta < rows.moment.max()
+    assert DenseSweeps(FlatRows.of(X, 1.0), caps(Y, 3.0), Pairs.of(Y)).flattening.theta < rows.moment.max()
 
 
 def beta_of(alpha, Y):

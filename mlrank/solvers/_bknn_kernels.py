@@ -188,7 +188,7 @@ def place(
     rows, lanes, kept, found : rows with keys `kept` and squared distances `found` of the scored rows `lanes`
     indptr, classes, limits : as above
     counts : (n_classes, n_lanes) lengths of the lists, to be updated
-    squares, nearest : (n_classes, n_lanes, n) lists of squared distances and rows in any order, to be updated
+    squares, nearest : (n_classes, n, n_lanes) lists of squared distances and rows in any order, to be updated
     """
     for p in range(rows.size):
         r = lanes[p]
@@ -196,21 +196,22 @@ def place(
             q = classes[t]
             if kept[p] <= limits[q, r]:
                 s = counts[q, r]
-                if s < squares.shape[2]:
+                if s < squares.shape[1]:
                     counts[q, r] = s + 1
                 else:
-                    s = _farthest(squares[q, r], nearest[q, r])
+                    s = _farthest(squares[q], nearest[q], r)
                     # Of equally near rows the first stays.
-                    if found[p] >= squares[q, r, s]:
+                    if found[p] >= squares[q, s, r]:
                         continue
-                squares[q, r, s], nearest[q, r, s] = found[p], rows[p]
+                squares[q, s, r], nearest[q, s, r] = found[p], rows[p]
 
 
 @njit(cache=True)
-def _farthest(squares: Array, rows: Array) -> int:
+def _farthest(squares: Array, rows: Array, lane: int) -> int:
     s = 0
-    for t in range(1, squares.size):
-        if squares[t] > squares[s] or (squares[t] == squares[s] and rows[t] > rows[s]):
+    for t in range(1, squares.shape[0]):
+        here, there = squares[t, lane], squares[s, lane]
+        if here > there or (here == there and rows[t, lane] > rows[s, lane]):
             s = t
     return s
 

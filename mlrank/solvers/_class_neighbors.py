@@ -29,11 +29,11 @@ from mlrank.solvers._bknn_kernels import (
 __all__ = ["ClassNeighbors", "Nearest"]
 
 # Scored rows at a time, fewer where their lists would take more than LIST_BYTES; and keys at a time.
-BLOCK_ROWS = 256
+BLOCK_ROWS = 512
 LIST_BYTES = 32 << 20
 CHUNK_KEYS = 1 << 18
-# Keys kept until their distances are computed, in chunks.
-KEPT_CHUNKS = 4
+# Keys kept until their distances are computed.
+KEPT_KEYS = 1 << 21
 # A class of s rows puts sqrt(0.3 s) of them into a group: more cost as much in longer lists as they save before.
 ROWS_OF_GROUP = 0.3
 # Beyond this many times the length of training rows float32 is not tried, and float64 tells nothing apart.
@@ -48,7 +48,7 @@ class Nearest(NamedTuple):
     Parameters
     ----------
     block : which rows were scored
-    squares : (n_classes, n_scored, count) squared distances in any order; inf where a class has fewer rows
+    squares : (n_classes, count, n_scored) squared distances in any order; inf where a class has fewer rows
     rows : like `squares`, numbers of training rows, -1 where there is none
     """
 
@@ -140,6 +140,7 @@ class ClassNeighbors:
     def _chunks(self, size: int, count: int) -> list[Chunk]:
         """Return chunks of `size` rows, whose groups leave every class more of them than `count`, if it can."""
         chunks, seen = [], np.zeros(self.n_classes, dtype=np.int64)
+        small = np.min_scalar_type(self.n_classes)  # sorted by counting
         for begin in range(0, self.order.size, size):
             end = min(begin + size, self.order.size)
             entries = slice(self.indptr[begin], self.indptr[end])
@@ -147,22 +148,21 @@ class ClassNeighbors:
             numbers = np.bincount(self.classes[entries], minlength=self.n_classes)
             starts, seen = np.append(0, np.cumsum(numbers)), seen + numbers
             widths = np.maximum(np.minimum(np.sqrt(ROWS_OF_GROUP * seen).astype(np.int64), seen // (2 * count)), 1)
-            by_class = np.argsort(self.classes[entries], kind="stable")
+            by_class = np.argsort(self.classes[entries].astype(small), kind="stable")
             chunks.append(Chunk(begin, end, starts, members[by_class], widths))
         return chunks
 
     def _nearest(self, X: Features, chunks: list[Chunk], count: int, own: IntArray | None) -> tuple[FloatArray, Any]:
         """Return of each class and row of `X` the `count` least squared distances and the rows they are of."""
-        shape = (self.n_classes, X.shape[0], count)
+        shape = (self.n_classes, count, X.shape[0])
         squares, rows = np.full(shape, np.inf), np.full(shape, -1, dtype=np.int32)
-        numbers = np.zeros(shape[:2], np.int64)
-        rising = np.full((shape[0], count, shape[1]), np.inf, dtype=np.float32)
-        limits = np.full(shape[:2], np.inf, dtype=np.float32)
+        rising, limits = np.full(shape, np.inf, np.float32), np.full(shape[::2], np.inf, np.float32)
+        numbers = np.zeros(limits.shape, np.int64)
         columns, bounds = self._columns(X), self._bounds(X)
-        largest = max((chunk.end - chunk.begin for chunk in chunks), default=0) * shape[1]
+        largest = max((chunk.end - chunk.begin for chunk in chunks), default=0) * shape[2]
         room = np.empty(largest, dtype=np.float32)
         # More than there is room for: what is not within is written, too, before it is written over.
-        lanes, kept = np.empty(KEPT_CHUNKS * largest + 8, np.int16), np.empty(KEPT_CHUNKS * largest, np.float32)
+        lanes, kept = np.empty(max(KEPT_KEYS, largest) + 8, np.int16), np.empty(max(KEPT_KEYS, largest), np.float32)
         ends, first, labels = np.zeros(self.order.size + 1, np.int64), 0, (self.indptr, self.classes, limits)
         for chunk in chunks:
             keys = self._keys(columns, chunk, room, own)

@@ -103,14 +103,13 @@ class BalancedNeighbors:
         return scores
 
     def _balanced(self, squares: FloatArray) -> FloatArray:
-        """Return f (n_labels, n_scored) of eq. 5 from squared distances (n_labels, n_scored, b), which are spent."""
-        least = squares.min(axis=(0, 2), keepdims=True)
-        found = np.isfinite(squares)
+        """Return f (n_labels, n_scored) of eq. 5 from squared distances (n_labels, b, n_scored), which are spent."""
+        least = squares.min(axis=(0, 1))
         squares -= np.where(np.isfinite(least), least, 0.0)
         squares *= -1.0 / self.width
-        s: FloatArray = np.exp(squares, out=squares).sum(axis=2)
-        if self.aggregate == "mean":
-            s /= np.maximum(found.sum(axis=2), 1)
+        many = (squares > -np.inf).sum(axis=1) if self.aggregate == "mean" else 1
+        s: FloatArray = np.exp(squares, out=squares).sum(axis=1)
+        s /= np.maximum(many, 1)
         total = s.sum(axis=0)
         return np.where(total > 0, len(s) * s / np.where(total > 0, total, 1.0) - 1.0, 0.0)
 

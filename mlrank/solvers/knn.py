@@ -50,8 +50,8 @@ class Neighbors:
         carried = np.vstack([self.Y_train, np.zeros_like(self.Y_train[:1])]).astype(np.float64)
         scores = np.empty((X.shape[0], self.Y_train.shape[1]))
         for near in ClassNeighbors(self.X_train, one_class).blocks(X, self.n_neighbors, own):
-            found = np.maximum((near.rows[0] >= 0).sum(axis=1), 1)
-            scores[near.block] = carried[near.rows[0]].sum(axis=1) / found[:, None]
+            found = np.maximum((near.rows[0] >= 0).sum(axis=0), 1)
+            scores[near.block] = carried[near.rows[0]].sum(axis=0) / found[:, None]
         return scores
 
     def arrays(self) -> Mapping[str, Any]:

@@ -44,7 +44,7 @@ def brute_scores(Z, Y, X, b, sigma, own=None, mean=False):
 
 def found_nearest(neighbors, X, count, own=None):
     blocks = list(neighbors.blocks(X, count, own))
-    squares, rows = (np.concatenate([getattr(near, name) for near in blocks], axis=1) for name in ("squares", "rows"))
+    squares, rows = (np.concatenate([getattr(near, name) for near in blocks], axis=2) for name in ("squares", "rows"))
     assert [near.block.start for near in blocks[1:]] == [near.block.stop for near in blocks[:-1]]
     return squares, rows
 
@@ -53,7 +53,7 @@ def assert_nearest(Z, Y, X, count, own=None, sparse=False):
     convert = csr_array if sparse else np.array
     squares, rows = found_nearest(ClassNeighbors(convert(Z), Y), convert(X), count, own)
     for (q, i), pairs in brute_nearest(Z, Y, X, count, own).items():
-        near = sorted(zip(squares[q, i].tolist(), rows[q, i].tolist(), strict=True))
+        near = sorted(zip(squares[q, :, i].tolist(), rows[q, :, i].tolist(), strict=True))
         none = count - len(pairs)
         assert near[len(pairs) :] == [(np.inf, -1)] * none
         np.testing.assert_allclose([a for a, _ in near[: len(pairs)]], [a for a, _ in pairs], rtol=1e-14, atol=0)
@@ -154,9 +154,9 @@ def test_small_blocks_and_chunks_change_nothing(monkeypatch):
     Z, Y = rng.standard_normal((90, 3)), rng.random((90, 2)) < 0.6
     whole = fit(Z, Y).training_scores()
     monkeypatch.setattr(_class_neighbors, "BLOCK_ROWS", 7)
-    for chunk_keys, kept_chunks in ((21, 1), (21, 3), (140, 4)):
+    for chunk_keys, kept_keys in ((21, 1), (21, 70), (140, 600)):
         monkeypatch.setattr(_class_neighbors, "CHUNK_KEYS", chunk_keys)
-        monkeypatch.setattr(_class_neighbors, "KEPT_CHUNKS", kept_chunks)
+        monkeypatch.setattr(_class_neighbors, "KEPT_KEYS", kept_keys)
         assert_nearest(Z, Y, Z, 3, np.arange(90))
         assert_nearest(Z.round(), Y, Z.round(), 3, np.arange(90))
     np.testing.assert_allclose(fit(Z, Y).training_scores(), whole, atol=1e-12)

@@ -1,6 +1,8 @@
 """The command line: commands parse, call and print. Heavy imports live inside the commands."""
 
+import signal
 import sys
+from typing import NoReturn
 
 import typer
 from typer.exceptions import TyperException
@@ -71,13 +73,39 @@ app.add_typer(datasets, name="datasets")
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is told on stderr, one line each, with exit code 1."""
+    """Run the command line; what the user can mend is told on stderr, one line each, with exit code 1."""
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
     except UserError as error:
-        print(f"mlrank: {error}", file=sys.stderr)
-        code = 1
+        code = _tell(str(error))
     except TyperException as error:
-        print(f"mlrank: {error} (see mlrank --help)", file=sys.stderr)
-        code = 1
+        code = _tell(f"{error} (see mlrank --help)")
+    except MemoryError as error:
+        code = _tell(f"not enough memory: {str(error) or 'none is left'}")
+    except OSError as error:
+        # What a module knows of a file it tells better; of the output, and of rare places, there is no more to say.
+        reason = (error.strerror or str(error)).lower()
+        code = _tell(f"{error.filename}: {reason}" if error.filename else f"cannot write the output: {reason}")
+    except RuntimeError as error:
+        if "no locator available" not in str(error):
+            raise
+        code = _tell(
+            "compiled code can be kept neither beside the package nor in the home folder; set NUMBA_CACHE_DIR to a "
+            "folder that can be written"
+        )
+    finally:
+        signal.signal(signal.SIGTERM, before)
     sys.exit(code)
+
+
+def _terminate(number: int, frame: object) -> NoReturn:
+    """End as an interrupt does, with everything put in order, but once."""
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
+def _tell(message: str) -> int:
+    print(f"mlrank: {message}", file=sys.stderr)
+    return 1

@@ -29,7 +29,7 @@ def run_with_progress(
     retry_failed: bool = False,
     log_level: str = "info",
 ) -> "RunFolder":
-    """Run `config` and show how far it is, on stderr; an interrupt says what is kept and exits with 130."""
+    """Run `config` and show how far it is, on stderr; an interrupt, and SIGTERM, says what is kept."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -51,9 +51,11 @@ def run_with_progress(
         reporter = _Reporter(progress, console, jobs)
         try:
             return run(config, results, pool, reporter.notify, retry_failed=retry_failed, log_level=log_level)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemExit) as stopped:
             progress.stop()
             reporter.tell_interrupted()
+            if isinstance(stopped, SystemExit):  # the signal to terminate
+                raise
             raise typer.Exit(130) from None
 
 

@@ -17,7 +17,7 @@ from mlrank.hardware import machine_name, peak_memory, reset_peak_memory
 from mlrank.metrics import METRICS, evaluate, measure
 from mlrank.models import PROBE_ROWS, Fit, Predictor
 from mlrank.search.crossfit import heldout_scores, own_scores
-from mlrank.search.limits import TimeLimit, time_limit
+from mlrank.search.limits import time_limit
 from mlrank.search.rows import Rows, Table
 from mlrank.search.tasks import Chain, Point, Result, Task
 from mlrank.solvers import TrainingSet
@@ -62,10 +62,8 @@ def work(task: Task, table: Table) -> list[Result]:
     except Exception:  # rows that cannot be scaled fail every point
         return [Result(_failure(point), {}) for point in task.points]
     scaling_seconds = time.perf_counter() - started
-    if task.time_limit is not None:
-        # Compiling counts for no fit, and must not be cut off in the middle.
-        with suppress(TimeLimit), time_limit(max(task.time_limit, COMPILE_SECONDS)):
-            _warm_up(task.chain.build(task.points[0]), rows.train)
+    if task.time_limit is not None:  # compiling counts for no fit
+        _warm_up(task, rows.train)
     shelf = _Shelf(task, rows)
     results: list[Result] = []
     for point in task.points:
@@ -120,7 +118,7 @@ def refit(task: Task, table: Table) -> Result:
     record = _failed_run()
     try:
         rows = Rows.of(task, table)
-        _warm_up(task.chain.build(point), rows.train)
+        _warm_up(task, rows.train)
         measurable = reset_peak_memory()
         fitted = _Shelf(task, rows).fit(point)
         peak = peak_memory() if measurable else None
@@ -158,12 +156,13 @@ def _stored(fitted: Fitted, rows: Rows, probe: Features) -> tuple[Fit | None, di
         return None, {"not_stored": " ".join(f"{error}".split()) or type(error).__name__}
 
 
-def _warm_up(solver: Any, train: TrainingSet) -> None:
+def _warm_up(task: Task, train: TrainingSet) -> None:
     """Fit on a few rows, so that the time of compiling or loading code is not counted as the fit's."""
     head = np.arange(min(WARM_UP_ROWS, train.n_samples))
+    limit = None if task.time_limit is None else max(task.time_limit, COMPILE_SECONDS)
     # A few rows may be no problem at all; what counts is the fit that follows.
-    with suppress(Exception):
-        solver.fit(train.take(head))
+    with suppress(Exception), time_limit(limit):
+        task.chain.build(task.points[0]).fit(train.take(head))
 
 
 class _Shelf:

@@ -22,9 +22,11 @@ __all__ = [
 
 
 def check_scores(scores: FloatArray, Y: BoolArray | None = None, X: Features | None = None) -> None:
-    """Raise ValueError unless `scores` is a finite matrix and `Y` and `X`, where given, fit it."""
+    """Raise ValueError unless `scores` is a matrix of finite numbers and `Y` and `X`, where given, fit it."""
     if scores.ndim != 2:
         raise ValueError(f"scores must have two dimensions, found {scores.ndim}")
+    if scores.dtype.kind != "f":
+        raise ValueError(f"scores must be real numbers, found {scores.dtype}")
     wrong = np.argwhere(~np.isfinite(scores))
     if wrong.size:
         row, label = wrong[0]

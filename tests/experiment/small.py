@@ -114,6 +114,22 @@ class Deadly(Means):
 
 
 @dataclass(frozen=True)
+class Odd(Means):
+    """As Means, but the first label has the score `value` where `shift` is 1."""
+
+    value: str = "nan"
+
+    def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
+        model = super().fit(train, prepared)
+        if self.shift != 1:
+            return model
+        return replace(
+            model,
+            intercept=np.array([complex(self.value) if "j" in self.value else float(self.value), *model.intercept[1:]]),
+        )
+
+
+@dataclass(frozen=True)
 class Endless(Means):
     """As Means, but never done where `shift` is 1."""
 

@@ -57,6 +57,25 @@ def test_a_fit_over_the_time_limit_fails_and_the_others_go_on(tmp_path, jobs):
     assert (record["status"], record["search"]["n_failed"]) == ("done", 2)
 
 
+def test_a_fit_that_hangs_is_ended_where_nothing_is_searched_too(tmp_path, monkeypatch):
+    monkeypatch.setattr("mlrank.search.fits.COMPILE_SECONDS", 0.2)
+    (record,) = run(one_method(tmp_path, "Endless', shift: 1", "{{time_limit: 0.2}}"), tmp_path / "r", 1).runs()
+    assert record["status"] == "failed"
+    assert "longer than the time limit of 0.2 s" in record["error"]
+
+
+@pytest.mark.parametrize(("value", "message"), [("nan", "entries that are not finite"), ("1j", "must be real numbers")])
+@pytest.mark.parametrize("metric", ["f1_micro", "auc_macro"])
+def test_scores_that_are_no_numbers_fail_their_fit_alone(tmp_path, value, message, metric):
+    config = one_method(tmp_path, f"Odd', value: '{value}', shift: [0, 1]", f"{{{{folds: 2, metric: {metric}}}}}")
+    folder = run(config, tmp_path / "r", 1)
+    errors = [record["error"] for record in folder.journal.read().values() if record["error"]]
+    assert len(errors) == 2
+    assert all(message in error.splitlines()[-1] for error in errors)
+    (record,) = folder.runs()
+    assert (record["status"], record["searched"], record["search"]["n_failed"]) == ("done", {"shift": 0}, 2)
+
+
 def test_a_fit_that_kills_its_worker_fails_alone(tmp_path):
     folder = run(one_method(tmp_path, "Deadly', shift: [0, 1]"), tmp_path / "r", jobs=2)
     records = folder.journal.read().values()

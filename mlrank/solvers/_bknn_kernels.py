@@ -16,6 +16,8 @@ Array = np.ndarray[Any, Any]
 # Rows beyond this reach are farther than the limit says, if a key is wrong by less than 0.001 of it, see `_widened`.
 WIDER, FARTHER, TWO, HALF = np.float32(1.1), np.float32(1.01), np.float32(2.0), np.float32(0.5)
 NOTHING, LONGEST = np.float32(0.0), np.float32(1.0)
+# Where all rows are within: all but a row's own key, which is infinite.
+MOST = np.float32(np.finfo(np.float32).max)
 
 
 @njit(cache=True)
@@ -94,7 +96,8 @@ def _widened(least: Array, lengths: Array, extra: Array, rounding: np.float32, l
         square = TWO * least[r] + length * length
         reach = WIDER * length + FARTHER * np.sqrt(square if square > NOTHING else NOTHING)
         reach = reach if reach < LONGEST else LONGEST
-        limits[r] = least[r] + (TWO * rounding * reach * (length + HALF * reach) + extra[r])
+        limit = least[r] + (TWO * rounding * reach * (length + HALF * reach) + extra[r])
+        limits[r] = limit if limit < MOST else MOST
 
 
 @njit(cache=True)
@@ -146,64 +149,66 @@ def keep_within(
 
 @njit(cache=True)
 def still_within(
-    first: int, last: int, indptr: Array, classes: Array, limits: Array, ends: Array, lanes: Array, kept: Array
-) -> tuple[int, Array]:
-    """Move those kept of the rows from `first` to before `last` to the front that the limits still let through.
+    first: int,
+    last: int,
+    indptr: Array,
+    classes: Array,
+    limits: Array,
+    ends: Array,
+    lanes: Array,
+    kept: Array,
+    found: tuple[Array, Array, Array],
+) -> tuple[int, int]:
+    """List what was kept of the rows from `first` to before `last` and is within limits still, for each class.
+
+    Parameters
+    ----------
+    first, ..., kept : as above
+    found : rows, lanes and classes, to be filled
 
     Returns
     -------
-    count : how many there are
-    rows : of which rows
+    row : the first row of which there may be more than there was room for
+    n_found : how many there are
     """
-    bounds, rows = np.empty(limits.shape[1], limits.dtype), np.empty(ends[last], np.int32)
-    count = 0
+    of_row, of_lane, of_class = found
+    n = 0
     for j in range(first, last):
-        if ends[j] < ends[j + 1]:
-            _bounds(classes[indptr[j] : indptr[j + 1]], limits, bounds)
-            for s in range(ends[j], ends[j + 1]):
-                key, lane = kept[s], lanes[s]
-                lanes[count], kept[count], rows[count] = lane, key, j
-                # A row's own key is infinite, and so are limits that let all rows through.
-                count += (key <= bounds[lane]) & (key < np.inf)
-    return count, rows[:count]
+        begin, end = ends[j], ends[j + 1]
+        if n + (end - begin) * (indptr[j + 1] - indptr[j]) >= of_row.size:
+            return j, n
+        for t in range(indptr[j], indptr[j + 1]):
+            limit, before = limits[classes[t]], n
+            for s in range(begin, end):
+                of_lane[n] = lanes[s]
+                n += kept[s] <= limit[lanes[s]]
+            of_row[before:n], of_class[before:n] = j, classes[t]
+    return last, n
 
 
 @njit(cache=True)
 def place(
-    rows: Array,
-    lanes: Array,
-    kept: Array,
-    found: Array,
-    indptr: Array,
-    classes: Array,
-    limits: Array,
-    counts: Array,
-    squares: Array,
-    nearest: Array,
+    rows: Array, lanes: Array, classes: Array, distances: Array, counts: Array, squares: Array, nearest: Array
 ) -> None:
     """Put rows, that rise, into the lists of the nearest of their classes.
 
     Parameters
     ----------
-    rows, lanes, kept, found : rows with keys `kept` and squared distances `found` of the scored rows `lanes`
-    indptr, classes, limits : as above
+    rows, lanes, classes, distances : rows with squared distances `distances` of the scored rows `lanes`
     counts : (n_classes, n_lanes) lengths of the lists, to be updated
     squares, nearest : (n_classes, n, n_lanes) lists of squared distances and rows in any order, to be updated
     """
-    for p in range(rows.size):
-        r = lanes[p]
-        for t in range(indptr[rows[p]], indptr[rows[p] + 1]):
-            q = classes[t]
-            if kept[p] <= limits[q, r]:
-                s = counts[q, r]
-                if s < squares.shape[1]:
-                    counts[q, r] = s + 1
-                else:
-                    s = _farthest(squares[q], nearest[q], r)
-                    # Of equally near rows the first stays.
-                    if found[p] >= squares[q, s, r]:
-                        continue
-                squares[q, s, r], nearest[q, s, r] = found[p], rows[p]
+    for p in range(distances.size):
+        q, r = classes[p], lanes[p]
+        s = counts[q, r]
+        if s < squares.shape[1]:
+            counts[q, r] = s + 1
+        else:
+            s = _farthest(squares[q], nearest[q], r)
+            # Of equally near rows the first stays.
+            if distances[p] >= squares[q, s, r]:
+                continue
+        squares[q, s, r], nearest[q, s, r] = distances[p], rows[p]
 
 
 @njit(cache=True)

@@ -32,8 +32,9 @@ __all__ = ["ClassNeighbors", "Nearest"]
 BLOCK_ROWS = 512
 LIST_BYTES = 32 << 20
 CHUNK_KEYS = 1 << 18
-# Keys kept until their distances are computed.
+# Keys kept until limits are final, and distances computed at a time.
 KEPT_KEYS = 1 << 21
+FOUND = 1 << 16
 # A class of s rows puts sqrt(0.3 s) of them into a group: more cost as much in longer lists as they save before.
 ROWS_OF_GROUP = 0.3
 # Beyond this many times the length of training rows float32 is not tried, and float64 tells nothing apart.
@@ -156,23 +157,26 @@ class ClassNeighbors:
         """Return of each class and row of `X` the `count` least squared distances and the rows they are of."""
         shape = (self.n_classes, count, X.shape[0])
         squares, rows = np.full(shape, np.inf), np.full(shape, -1, dtype=np.int32)
-        rising, limits = np.full(shape, np.inf, np.float32), np.full(shape[::2], np.inf, np.float32)
-        numbers = np.zeros(limits.shape, np.int64)
+        rising, limits = np.full(shape, np.inf, np.float32), np.full(shape[::2], SINGLE.max)
+        numbers = np.zeros(limits.shape, np.int32)
         columns, bounds = self._columns(X), self._bounds(X)
         largest = max((chunk.end - chunk.begin for chunk in chunks), default=0) * shape[2]
         room = np.empty(largest, dtype=np.float32)
         # More than there is room for: what is not within is written, too, before it is written over.
         lanes, kept = np.empty(max(KEPT_KEYS, largest) + 8, np.int16), np.empty(max(KEPT_KEYS, largest), np.float32)
+        most = max(FOUND, shape[0] * shape[2] + 1)
+        found = (np.empty(most, np.int32), np.empty(most, np.int16), np.empty(most, np.int32))
         ends, first, labels = np.zeros(self.order.size + 1, np.int64), 0, (self.indptr, self.classes, limits)
         for chunk in chunks:
             keys = self._keys(columns, chunk, room, own)
             lower_limits(keys, *chunk[2:], *bounds, rising, limits)
             used = keep_within(keys, chunk.begin, *labels, ends, lanes, kept)
             if chunk is chunks[-1] or used + largest > kept.size:
-                n, these = still_within(first, chunk.end, *labels, ends, lanes, kept)
-                found = self._squares(X, these, lanes[:n])
-                place(these, lanes[:n], kept[:n], found, *labels, numbers, squares, rows)
-                first, ends[chunk.end] = chunk.end, 0
+                while first < chunk.end:
+                    first, n = still_within(first, chunk.end, *labels, ends, lanes, kept, found)
+                    pairs = [part[:n] for part in found]
+                    place(*pairs, self._squares(X, *pairs[:2]), numbers, squares, rows)
+                ends[first] = 0
         return squares, rows
 
     def _columns(self, X: Features) -> Any:

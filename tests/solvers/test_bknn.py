@@ -157,6 +157,7 @@ def test_small_blocks_and_chunks_change_nothing(monkeypatch):
     for chunk_keys, kept_keys in ((21, 1), (21, 70), (140, 600)):
         monkeypatch.setattr(_class_neighbors, "CHUNK_KEYS", chunk_keys)
         monkeypatch.setattr(_class_neighbors, "KEPT_KEYS", kept_keys)
+        monkeypatch.setattr(_class_neighbors, "FOUND", kept_keys)
         assert_nearest(Z, Y, Z, 3, np.arange(90))
         assert_nearest(Z.round(), Y, Z.round(), 3, np.arange(90))
     np.testing.assert_allclose(fit(Z, Y).training_scores(), whole, atol=1e-12)

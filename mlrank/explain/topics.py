@@ -1,4 +1,4 @@
-"""What can be explained: metrics, costs, solvers, projections, thresholds and recipes, each as text and grids."""
+"""What can be explained: metrics, costs, solvers, thresholds, verdicts, recipes..., each as text and grids."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from mlrank.errors import UserError, unknown_name
 from mlrank.explain.documented import Documented, documented
 from mlrank.explain.rules import rules_of
 from mlrank.metrics import METRICS
-from mlrank.reproduce import GRADES, load_recipe, recipes
+from mlrank.reproduce import CELL_VERDICTS, CLAIM_VERDICTS, GRADES, load_recipe, recipes
 from mlrank.solvers import PROJECTIONS, SOLVERS
 from mlrank.tables import RUNTIMES, Grid, Shown
 from mlrank.thresholds import THRESHOLDS
@@ -44,6 +44,7 @@ def topics() -> dict[str, dict[str, str]]:
         "solver": {name: documented(found).summary for name, found in SOLVERS.items()},
         "projection": {name: documented(found).summary for name, found in PROJECTIONS.items()},
         "threshold": {name: documented(found).summary for name, found in THRESHOLDS.items()},
+        "verdict": {name: _first_sentence(rule.partition(": ")[0]) for name, rule in _VERDICTS.items()},
         "recipe": {name: load_recipe(name).title for name in recipes()},
     }
 
@@ -62,12 +63,13 @@ def explain(name: str) -> list[Topic]:
         "solver": SOLVERS,
         "projection": PROJECTIONS,
         "threshold": THRESHOLDS,
+        "verdict": _VERDICTS,
         "recipe": dict.fromkeys(recipes()),
     }
     found = [_MAKERS[kind](name) for kind, names in known.items() if name in names]
     if not found:
         every = [other for names in known.values() for other in names]
-        raise UserError(unknown_name("metric, solver, threshold, projection or recipe", name, every))
+        raise UserError(unknown_name("metric, solver, threshold, projection, verdict or recipe", name, every))
     return found
 
 
@@ -125,6 +127,12 @@ def _settings_topic(kind: str, name: str, about: Documented, usage: str, flags: 
     return Topic(kind, name, about.summary, tuple(part for part in parts if part), grids)
 
 
+def _verdict(name: str) -> Topic:
+    what = "a number of the paper" if name in CELL_VERDICTS else "a claim of the paper"
+    others = ", ".join(other for other in (CELL_VERDICTS if name in CELL_VERDICTS else CLAIM_VERDICTS) if other != name)
+    return Topic("verdict", name, _VERDICTS[name], (f"Said by 'mlrank reproduce' of {what}; the others: {others}.",))
+
+
 def _recipe(name: str) -> Topic:
     recipe = load_recipe(name)
     paragraphs = (
@@ -168,11 +176,13 @@ def _parts(given: Mapping[str, Any]) -> Iterator[str]:
     return (f"{key}={value}" for key, value in given.items())
 
 
+_VERDICTS = {**CELL_VERDICTS, **CLAIM_VERDICTS}
 _MAKERS = {
     "metric": _metric,
     "cost": _cost,
     "solver": _solver,
     "projection": _projection,
     "threshold": _threshold,
+    "verdict": _verdict,
     "recipe": _recipe,
 }

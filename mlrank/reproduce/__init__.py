@@ -8,8 +8,11 @@ from mlrank.reproduce.recipe import GRADES, Claim, DataOption, Recipe, TimesTabl
 from mlrank.reproduce.regions import plane_figure
 from mlrank.reproduce.render import comparison_to_rich, render_comparison
 from mlrank.reproduce.times import compare_times, times_mapping, times_of
+from mlrank.reproduce.verdicts import CELL_VERDICTS, CLAIM_VERDICTS, judge_cell
 
 __all__ = [
+    "CELL_VERDICTS",
+    "CLAIM_VERDICTS",
     "GRADES",
     "Claim",
     "ClaimResult",
@@ -26,6 +29,7 @@ __all__ = [
     "comparison_to_rich",
     "experiment_mapping",
     "figure_experiments",
+    "judge_cell",
     "load_recipe",
     "paper_figure",
     "plane_figure",

@@ -1,18 +1,23 @@
 """Whether what a paper claims of its methods holds in our runs."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any
 
-from mlrank.metrics import METRICS
-from mlrank.reproduce.recipe import GRADES, Claim
+import numpy as np
 
-__all__ = ["ClaimResult", "Record", "judge", "mean_over_splits", "spread_over_splits"]
+from mlrank.arrays import FloatArray
+from mlrank.metrics import METRICS
+from mlrank.reproduce.evidence import Decision, Finding, better, decide, within
+from mlrank.reproduce.recipe import GRADES, Claim
+from mlrank.stats import say_p
+
+__all__ = ["ClaimResult", "Record", "claim_line", "combined", "judge", "share_of", "test_words", "values_over_splits"]
 
 Record = Mapping[str, Any]
-TIE = 1e-12
+Values = Mapping[str, FloatArray | None]
 # How many pairs that came out otherwise are spelled out.
 SPELLED_OUT = 4
 
@@ -24,8 +29,10 @@ class ClaimResult:
     Parameters
     ----------
     text : the paper's claim
-    verdict : "held", "failed", "undecided", or "not comparable" on stand-in data
-    ordering : "held", "failed" or "undecided": whether the methods came out as claimed, whatever the data
+    verdict : "holds", "fails", "undecided", or "not comparable" on stand-in data
+    ordering : "holds", "fails" or "undecided": what it would be whatever the data
+    test : the test by which, or why none is possible
+    p : its p-value; None where the order of the values alone decided
     details : what was found in each metric, one line each
     line : the verdict in words
     """
@@ -33,84 +40,82 @@ class ClaimResult:
     text: str
     verdict: str
     ordering: str
+    test: str
+    p: float | None
     details: tuple[str, ...]
     line: str
 
 
-def mean_over_splits(records: Sequence[Record], method: str, metric: str, n_splits: int) -> float | None:
-    """Return the mean over the splits; None unless every split has a value, since others would not be comparable."""
-    done = [record for record in records if record["method"] == method and record["status"] == "done"]
-    values = [record["metrics"].get(metric, {}).get("value") for record in done]
-    if len(values) < n_splits or not values or None in values:
+def values_over_splits(records: Sequence[Record], method: str, metric: str, splits: Sequence[str]) -> FloatArray | None:
+    """Return the values in the order of the splits; None unless every split has one, as others are not comparable."""
+    done = {r["split"]: r for r in records if r["method"] == method and r["status"] == "done"}
+    values = [done[split]["metrics"].get(metric, {}).get("value") for split in splits if split in done]
+    if len(values) < len(splits) or not values or None in values:
         return None
-    return fmean(values)
+    return np.array(values, dtype=np.float64)
 
 
-def spread_over_splits(records: Sequence[Record], method: str, metric: str) -> float | None:
-    """Return the standard deviation over the splits that have a value; None for a single one."""
-    done = [record for record in records if record["method"] == method and record["status"] == "done"]
-    values = [record["metrics"][metric]["value"] for record in done]
-    return stdev(values) if len(values) > 1 else None
+def share_of(records: Sequence[Record]) -> float:
+    """Return how many test rows there are for each training row, the mean over the records; 0 without any."""
+    return fmean(r["dataset"]["n_test"] / r["dataset"]["n_train"] for r in records) if records else 0.0
 
 
-def judge(claim: Claim, records: Sequence[Record], n_splits: int, grade: str) -> ClaimResult:
-    """Judge one claim, of whichever form, by the means over the splits."""
-    verdicts, details = [], []
+def judge(claim: Claim, records: Sequence[Record], splits: Sequence[str], grade: str) -> ClaimResult:
+    """Judge one claim, of whichever form, in each of its metrics."""
+    decisions, details = [], []
+    share = share_of([record for record in records if record["status"] == "done"])
     for metric in claim.metrics:
-        ours = {method: mean_over_splits(records, method, metric, n_splits) for method in claim.methods}
-        verdict, detail = _found(claim, metric, ours)
-        verdicts.append(verdict)
-        details.append(detail)
-    ordering = _worst(verdicts)
+        ours = {method: values_over_splits(records, method, metric, splits) for method in claim.methods}
+        parts, needed, detail = _found(claim, metric, ours, share)
+        decision = decide(list(parts.values()), needed, len(claim.metrics))
+        decisions.append(decision)
+        details.append(detail if decision.p is None else f"{detail}: {decision.verdict}, {say_p(decision.p)}")
+    return combined(claim.text, decisions, details, len(splits), grade)
+
+
+def combined(
+    text: str, decisions: Sequence[Decision], details: Sequence[str], n_splits: int, grade: str
+) -> ClaimResult:
+    """Return the verdict on a claim that must hold in every decision; one failure is enough to fail."""
+    verdicts = [decision.verdict for decision in decisions]
+    ordering = next((worst for worst in ("fails", "undecided") if worst in verdicts), "holds")
+    ps = [d.p for d in decisions if d.verdict == ordering and d.p is not None]
+    p = (min if ordering == "fails" else max)(ps, default=None)
+    test = test_words(n_splits, any(decision.p is not None for decision in decisions))
     verdict = "not comparable" if grade == "stand-in" else ordering
-    return ClaimResult(claim.text, verdict, ordering, tuple(details), _line(claim.text, ordering, grade))
+    line = claim_line(text, ordering, grade, test if p is None else f"{test}, {say_p(p)}")
+    return ClaimResult(text, verdict, ordering, test, p, tuple(details), line)
 
 
-def _found(claim: Claim, metric: str, ours: Mapping[str, float | None]) -> tuple[str, str]:
+def test_words(n_splits: int, tested: bool) -> str:
+    """Return by what a claim was judged."""
+    if tested:
+        return f"corrected resampled t-test over {n_splits} splits, one-sided"
+    why = "one split" if n_splits == 1 else "values are missing, tied or without spread"
+    return f"order only, no test possible: {why}"
+
+
+Found = tuple[Mapping[tuple[str, str], Finding], int, str]
+
+
+def _found(claim: Claim, metric: str, ours: Values, share: float) -> Found:
+    """Return what was found of each pair of methods, how many pairs must be as claimed, and all of it in words."""
     sign = 1.0 if METRICS[metric].higher_is_better else -1.0
-    if claim.order:
-        verdict = _worst([_better(ours[a], ours[b], sign) for a, b in combinations(claim.order, 2)])
-        return verdict, f"{metric}, best first: {_listed(ours, sign)}"
-    if claim.pairs:
-        verdicts = {(a, b): _better(ours[a], ours[b], sign) for a, b in claim.pairs}
-        return _worst(verdicts.values()), _told(metric, "in this order", verdicts, ours)
     if claim.best is not None:
-        verdict = _among_the_best(claim.best, ours, claim.places, sign)
-        return verdict, f"{metric}, best first: {_listed(ours, sign)}"
-    verdicts = {(a, b): _close(ours[a], ours[b], claim.within) for a, b in claim.close or ()}
-    return _worst(verdicts.values()), _told(metric, f"within {claim.within:g} of each other", verdicts, ours)
+        parts = {(claim.best, m): better(ours[claim.best], ours[m], sign, share) for m in ours if m != claim.best}
+        return parts, len(parts) - claim.places + 1, f"{metric}, best first: {_listed(ours, sign)}"
+    if claim.close:
+        parts = {(a, b): within(ours[a], ours[b], claim.within, share) for a, b in claim.close}
+        return parts, len(parts), _told(metric, f"within {claim.within:g} of each other", parts, ours)
+    pairs = claim.pairs or tuple(combinations(claim.order or (), 2))
+    parts = {(a, b): better(ours[a], ours[b], sign, share) for a, b in pairs}
+    told = f"{metric}, best first: {_listed(ours, sign)}"
+    return parts, len(parts), told if claim.order else _told(metric, "in this order", parts, ours)
 
 
-def _better(better: float | None, worse: float | None, sign: float) -> str:
-    if better is None or worse is None or abs(better - worse) <= TIE:
-        return "undecided"
-    return "held" if sign * (better - worse) > 0 else "failed"
-
-
-def _among_the_best(method: str, ours: Mapping[str, float | None], places: int, sign: float) -> str:
-    """Return whether fewer than `places` others are better; what ties or is missing might be better or not."""
-    found = [_better(value, ours[method], sign) for other, value in ours.items() if other != method]
-    if found.count("held") >= places:
-        return "failed"
-    return "held" if found.count("held") + found.count("undecided") < places else "undecided"
-
-
-def _close(one: float | None, other: float | None, within: float) -> str:
-    if one is None or other is None:
-        return "undecided"
-    return "held" if abs(one - other) <= within else "failed"
-
-
-def _worst(verdicts: Iterable[str]) -> str:
-    """Return the verdict on all; one that failed is enough to fail, whatever is missing."""
-    found = set(verdicts)
-    return next((verdict for verdict in ("failed", "undecided") if verdict in found), "held")
-
-
-def _told(metric: str, how: str, verdicts: Mapping[tuple[str, str], str], ours: Mapping[str, float | None]) -> str:
-    held = sum(verdict == "held" for verdict in verdicts.values())
-    others = [pair for pair, verdict in verdicts.items() if verdict != "held"]
-    text = f"{metric}: {held} of {len(verdicts)} pairs {how}"
+def _told(metric: str, how: str, found: Mapping[tuple[str, str], Finding], ours: Values) -> str:
+    others = [pair for pair, part in found.items() if not part.as_claimed]
+    text = f"{metric}: {len(found) - len(others)} of {len(found)} pairs {how}"
     if not others:
         return text
     shown = ", ".join(f"{_named(a, ours)} and {_named(b, ours)}" for a, b in others[:SPELLED_OUT])
@@ -118,26 +123,26 @@ def _told(metric: str, how: str, verdicts: Mapping[tuple[str, str], str], ours: 
     return f"{text}; not {shown}{more}"
 
 
-def _named(method: str, ours: Mapping[str, float | None]) -> str:
-    value = ours[method]
-    return f"{method} missing" if value is None else f"{method} {value:.4f}"
+def _named(method: str, ours: Values) -> str:
+    values = ours[method]
+    return f"{method} missing" if values is None else f"{method} {values.mean():.4f}"
 
 
-def _listed(ours: Mapping[str, float | None], sign: float) -> str:
-    known = {method: value for method, value in ours.items() if value is not None}
+def _listed(ours: Values, sign: float) -> str:
+    known = {method: float(values.mean()) for method, values in ours.items() if values is not None}
     ranked = sorted(known, key=lambda method: -sign * known[method])
-    missing = [f"{method} missing" for method in ours if method not in known]
-    return ", ".join([*(f"{method} {known[method]:.4f}" for method in ranked), *missing])
+    return ", ".join(_named(method, ours) for method in [*ranked, *(m for m in ours if m not in known)])
 
 
 _STAND_IN = {
-    "held": "the methods came out in this order here",
-    "failed": "the methods came out in another order here",
+    "holds": "the methods came out in this order here",
+    "fails": "the methods came out in another order here",
     "undecided": "the order is undecided here",
 }
 
 
-def _line(text: str, ordering: str, grade: str) -> str:
+def claim_line(text: str, ordering: str, grade: str, how: str) -> str:
+    """Return the verdict on a claim in words."""
     if grade == "stand-in":
         return f"claim '{text}': on stand-in data, says nothing about the paper ({_STAND_IN[ordering]})"
-    return f"claim '{text}': {ordering} ({GRADES[grade]})"
+    return f"claim '{text}': {ordering} ({GRADES[grade]}; {how})"

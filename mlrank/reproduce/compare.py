@@ -4,8 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from mlrank.reproduce.claims import ClaimResult, Record, judge, mean_over_splits, spread_over_splits
+from mlrank.reproduce.claims import ClaimResult, Record, judge, share_of, values_over_splits
 from mlrank.reproduce.recipe import GRADES, USER, DataOption, Recipe
+from mlrank.reproduce.verdicts import judge_cell, printed_decimals
 
 __all__ = ["SECONDS", "ClaimResult", "ComparedCell", "Comparison", "compare"]
 
@@ -27,7 +28,9 @@ class ComparedCell:
     difference : float or None
         Ours minus the paper's; None without either number and on stand-in data, where it has no meaning.
     ours_spread, paper_spread : float or None
-        Standard deviations over splits, where the paper gives them.
+        Standard deviations over splits; ours from two splits on, the paper's where it gives them.
+    verdict, reason : str
+        Key of CELL_VERDICTS, and why.
     """
 
     method: str
@@ -35,8 +38,10 @@ class ComparedCell:
     ours: float | None
     paper: float | None
     difference: float | None
-    ours_spread: float | None = None
-    paper_spread: float | None = None
+    ours_spread: float | None
+    paper_spread: float | None
+    verdict: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -46,16 +51,21 @@ class Comparison:
     Parameters
     ----------
     title : which table of which paper, on which data, of which grade
+    recipe, paper, table, dataset : str
     grade : key of GRADES
     cells : tuple of ComparedCell
+    n_splits : int
     claims : tuple of ClaimResult
     notes : tuple of str, the lines below
     """
 
     title: str
     recipe: str
+    paper: str
+    table: str
     dataset: str
     grade: str
+    n_splits: int
     cells: tuple[ComparedCell, ...]
     claims: tuple[ClaimResult, ...]
     notes: tuple[str, ...]
@@ -75,25 +85,40 @@ def compare(recipe: Recipe, option: DataOption, records: Sequence[Record]) -> Co
     used = option_records(recipe, option, records)
     stand_in = option.grade == "stand-in" or any(record["dataset"]["stand_in"] for record in used)
     grade = "stand-in" if stand_in else option.grade
-    n_splits = len({record["split"] for record in used})
-    cells = []
-    for method, by_metric in recipe.expected.items():
-        for metric, paper in by_metric.items():
-            ours = mean_over_splits(used, method, metric, n_splits)
-            difference = None if ours is None or paper is None or stand_in else ours - paper
-            spread = spread_over_splits(used, method, metric) if ours is not None and recipe.spread else None
-            spreads = (spread, recipe.spread.get(method, {}).get(metric))
-            cells.append(ComparedCell(method, metric, ours, paper, difference, *spreads))
+    splits = list(dict.fromkeys(record["split"] for record in used))
+    cells = [
+        _cell(recipe, used, splits, grade, method, metric)
+        for method, by_metric in recipe.expected.items()
+        for metric in by_metric
+    ]
     dataset = used[0]["dataset"]["name"] if used else option.dataset
     return Comparison(
         title=f"{recipe.table} of {recipe.paper} beside ours on {dataset} ({GRADES[grade]})",
         recipe=recipe.name,
+        paper=recipe.paper,
+        table=recipe.table,
         dataset=dataset,
         grade=grade,
+        n_splits=len(splits),
         cells=tuple(cells),
-        claims=tuple(judge(claim, used, n_splits, grade) for claim in recipe.claims),
+        claims=tuple(judge(claim, used, splits, grade) for claim in recipe.claims),
         notes=tuple(_notes(recipe, option, used, grade, cells)),
     )
+
+
+def _cell(
+    recipe: Recipe, records: Sequence[Record], splits: Sequence[str], grade: str, method: str, metric: str
+) -> ComparedCell:
+    paper = recipe.expected[method][metric]
+    decimals = printed_decimals(number for by_metric in recipe.expected.values() for number in by_metric.values())
+    values = values_over_splits(records, method, metric, splits)
+    share = share_of([record for record in records if record["method"] == method])
+    verdict, reason = judge_cell(values, paper, grade, decimals, share)
+    ours = None if values is None else float(values.mean())
+    difference = None if ours is None or paper is None or grade == "stand-in" else ours - paper
+    spread = float(values.std(ddof=1)) if values is not None and values.size > 1 else None
+    spreads = (spread, recipe.spread.get(method, {}).get(metric))
+    return ComparedCell(method, metric, ours, paper, difference, *spreads, verdict, reason)
 
 
 def option_records(recipe: Recipe, option: DataOption, records: Sequence[Record]) -> list[Record]:
@@ -122,7 +147,7 @@ def _notes(
     if n_splits == 1:
         notes.append("one split: no test is possible, a claim is judged by the order of the values alone")
     elif n_splits > 1:
-        notes.append(f"{n_splits} splits: a claim is judged by the order of the means, without a test")
+        notes.append(f"mean ± standard deviation over {n_splits} splits; rules of the verdicts: mlrank explain matches")
     if grade == "stand-in":
         notes.append("no differences are given: numbers on stand-in data cannot be set against the paper's")
     missing = list(dict.fromkeys(cell.method for cell in cells if cell.ours is None))

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from mlrank.errors import unknown_name
@@ -17,9 +17,10 @@ __all__ = ["comparison_to_rich", "render_comparison"]
 
 DECIMALS = 4
 SECONDS_DECIMALS = 2
-# On a terminal, where a number takes three columns.
-METRICS_ABREAST = 2
-COLUMNS = ("paper", "ours", "difference", "paper_spread", "ours_spread")
+# On a terminal, where a number takes four columns.
+METRICS_ABREAST = 1
+PARTS = ("paper", "ours", "difference", "verdict")
+COLUMNS = ("paper", "ours", "difference", "paper_spread", "ours_spread", "verdict", "reason")
 
 
 def render_comparison(comparison: Comparison, fmt: str) -> str:
@@ -72,13 +73,22 @@ def comparison_to_rich(comparison: Comparison) -> "Group":
     for claim in comparison.claims:
         claims.append(Text(claim.line, style="bold"))
         claims += [Text(f"  {detail}") for detail in claim.details]
-    notes = [Text(f"- {note}", style="dim") for note in comparison.notes]
+    notes = [Text(f"- {note}", style="dim") for note in (*_reasons(comparison), *comparison.notes)]
     return Group(Text(comparison.title, style="bold"), Text(), shown, Text(), *claims, *notes)
 
 
 def _below(comparison: Comparison) -> list[str]:
     claims = [line for claim in comparison.claims for line in (claim.line, *claim.details)]
-    return [*claims, *comparison.notes]
+    return [*claims, *_reasons(comparison), *comparison.notes]
+
+
+def _reasons(comparison: Comparison) -> Iterator[str]:
+    """Yield why each verdict was given; cells with one reason share a line."""
+    about: dict[tuple[str, str], list[str]] = {}
+    for cell in comparison.cells:
+        about.setdefault((cell.verdict, cell.reason), []).append(f"{cell.method} {cell.metric}")
+    for (verdict, reason), names in about.items():
+        yield f"{verdict}: {', '.join(names)}: {reason}"
 
 
 def _sides(header: list[str]) -> str:
@@ -86,11 +96,11 @@ def _sides(header: list[str]) -> str:
 
 
 def _grid(comparison: Comparison, escape: Callable[[str], str]) -> list[list[str]]:
-    """Return the header and one row per method: per metric the paper's number, ours, the difference."""
+    """Return the header and one row per method: per metric the paper's number, ours, the difference, the verdict."""
     metrics = list(dict.fromkeys(cell.metric for cell in comparison.cells))
     methods = list(dict.fromkeys(cell.method for cell in comparison.cells))
     cells = {(cell.method, cell.metric): cell for cell in comparison.cells}
-    header = ["method", *(f"{metric} {part}" for metric in metrics for part in ("paper", "ours", "difference"))]
+    header = ["method", *(f"{metric} {part}" for metric in metrics for part in PARTS)]
     body = [
         [method, *(text for metric in metrics for text in _texts(cells.get((method, metric))))] for method in methods
     ]
@@ -99,20 +109,20 @@ def _grid(comparison: Comparison, escape: Callable[[str], str]) -> list[list[str
 
 def _lines(comparison: Comparison) -> list[list[str]]:
     """Return the header and one row per number, below a line that names their metric."""
-    rows = [["method", "paper", "ours", "difference"]]
+    rows = [["method", *PARTS]]
     for metric in dict.fromkeys(cell.metric for cell in comparison.cells):
-        rows.append([metric, "", "", ""])
+        rows.append([metric, *[""] * len(PARTS)])
         rows += [[f"  {cell.method}", *_texts(cell)] for cell in comparison.cells if cell.metric == metric]
     return rows
 
 
-def _texts(cell: ComparedCell | None) -> tuple[str, str, str]:
+def _texts(cell: ComparedCell | None) -> tuple[str, str, str, str]:
     if cell is None:
-        return "-", "-", "-"
+        return "-", "-", "-", "-"
     decimals = SECONDS_DECIMALS if cell.metric == SECONDS else DECIMALS
     ours = _number(cell.ours, cell.ours_spread, decimals)
     difference = "-" if cell.difference is None else f"{cell.difference:+.{DECIMALS}f}"
-    return _number(cell.paper, cell.paper_spread, decimals), ours, difference
+    return _number(cell.paper, cell.paper_spread, decimals), ours, difference, cell.verdict
 
 
 def _number(value: float | None, spread: float | None, decimals: int) -> str:

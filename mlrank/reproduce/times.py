@@ -1,17 +1,22 @@
 """Tables of run times: the same fits at the same certified gap, the paper's seconds beside ours."""
 
 from collections.abc import Mapping, Sequence
-from statistics import fmean, stdev
 from typing import Any
 
+import numpy as np
+
+from mlrank.arrays import FloatArray
 from mlrank.errors import UserError
-from mlrank.reproduce.compare import SECONDS, ClaimResult, ComparedCell, Comparison, option_records
+from mlrank.reproduce.claims import ClaimResult, combined, share_of
+from mlrank.reproduce.compare import SECONDS, ComparedCell, Comparison, option_records
 from mlrank.reproduce.data import experiment_mapping
+from mlrank.reproduce.evidence import Finding, better, decide
 from mlrank.reproduce.recipe import GRADES, DataOption, Recipe, TimesTable
 
 __all__ = ["compare_times", "times_mapping", "times_of"]
 
 Record = Mapping[str, Any]
+OTHER_MACHINE = "seconds of another machine: the claim is about ratios"
 
 
 def times_of(recipe: Recipe, table: str) -> TimesTable:
@@ -43,50 +48,72 @@ def compare_times(recipe: Recipe, times: TimesTable, option: DataOption, records
     stand_in = option.grade == "stand-in" or any(record["dataset"]["stand_in"] for record in used)
     grade = "stand-in" if stand_in else option.grade
     by_method = {method: [r for r in used if r["method"] == method] for method in times.methods}
-    seconds = {method: [record["time"]["fit"] for record in found] for method, found in by_method.items()}
-    ours = {method: fmean(found) if found else None for method, found in seconds.items()}
-    spread = {method: stdev(found) if times.spread and len(found) > 1 else None for method, found in seconds.items()}
+    splits = list(dict.fromkeys(record["split"] for record in used))
+    seconds = {method: _seconds(found, splits) for method, found in by_method.items()}
     dataset = used[0]["dataset"]["name"] if used else option.dataset
     return Comparison(
         title=f"{times.table} of {recipe.paper} beside ours on {dataset} ({GRADES[grade]})",
         recipe=recipe.name,
+        paper=recipe.paper,
+        table=times.table,
         dataset=dataset,
         grade=grade,
-        cells=tuple(
-            ComparedCell(name, SECONDS, ours[name], paper, None, spread[name], times.spread.get(name))
-            for name, paper in times.expected.items()
-        ),
-        claims=(_judge(times, ours, by_method, grade),),
+        n_splits=len(splits),
+        cells=tuple(_cell(times, name, seconds[name]) for name in times.expected),
+        claims=(_judge(times, seconds, by_method, share_of(used), len(splits), grade),),
         notes=(f"data: {option.note}", *_certificates(by_method), *(f"protocol: {line}" for line in times.protocol)),
     )
 
 
+def _seconds(found: Sequence[Record], splits: Sequence[str]) -> FloatArray | None:
+    """Return the seconds of the fits in the order of the splits; None unless every split has one."""
+    by_split = {record["split"]: record["time"]["fit"] for record in found}
+    if not splits or by_split.keys() != set(splits):
+        return None
+    return np.array([by_split[split] for split in splits], dtype=np.float64)
+
+
+def _cell(times: TimesTable, method: str, seconds: FloatArray | None) -> ComparedCell:
+    ours = None if seconds is None else float(seconds.mean())
+    spread = float(seconds.std(ddof=1)) if seconds is not None and seconds.size > 1 else None
+    paper, paper_spread = times.expected[method], times.spread.get(method)
+    return ComparedCell(method, SECONDS, ours, paper, None, spread, paper_spread, "not comparable", OTHER_MACHINE)
+
+
 def _judge(
-    times: TimesTable, ours: Mapping[str, float | None], by_method: Mapping[str, Sequence[Record]], grade: str
+    times: TimesTable,
+    seconds: Mapping[str, FloatArray | None],
+    by_method: Mapping[str, Sequence[Record]],
+    share: float,
+    n_splits: int,
+    grade: str,
 ) -> ClaimResult:
     """Judge by the ratio of the seconds; a slower method that stopped early took at least what it took."""
-    found = [_faster(times, slow, ours, by_method) for slow in times.faster_first[1:]]
-    orderings = {ordering for ordering, _ in found}
-    ordering = next((worst for worst in ("failed", "undecided") if worst in orderings), "held")
-    verdict = "not comparable" if grade == "stand-in" else ordering
-    details = tuple(detail for _, detail in found)
-    return ClaimResult(times.claim, verdict, ordering, details, f"claim '{times.claim}': {ordering} ({GRADES[grade]})")
+    found = [_faster(times, slow, seconds, by_method, share) for slow in times.faster_first[1:]]
+    parts = [part for part, _ in found]
+    return combined(times.claim, [decide(parts, len(parts))], [detail for _, detail in found], n_splits, grade)
 
 
 def _faster(
-    times: TimesTable, slow: str, ours: Mapping[str, float | None], by_method: Mapping[str, Sequence[Record]]
-) -> tuple[str, str]:
-    """Tell whether the first method is faster than `slow`, and by how much."""
+    times: TimesTable,
+    slow: str,
+    seconds: Mapping[str, FloatArray | None],
+    by_method: Mapping[str, Sequence[Record]],
+    share: float,
+) -> tuple[Finding, str]:
+    """Return whether the first method is faster than `slow` by the claim's factor, and by how much."""
     fast = times.faster_first[0]
     paper = f"the paper's ratio is {times.expected[slow] / times.expected[fast]:.0f}"
-    quick, long = ours[fast], ours[slow]
+    quick, long = seconds[fast], seconds[slow]
     if quick is None or long is None or not _all_converged(by_method[fast]):
-        return "undecided", f"no pair of times at the same gap; {paper}"
+        return Finding(None), f"no pair of times at the same gap; {paper}"
     early = not _all_converged(by_method[slow])
-    ratio = f"{slow} took {'more than ' if early else ''}{long / quick:.1f} times as long as {fast}"
+    more = "more than " if early else ""
+    ratio = f"{slow} took {more}{long.mean() / quick.mean():.1f} times as long as {fast}; {paper}"
+    # Times vary by factors, so their logarithms are compared; the means decide where no test is possible.
+    part = better(np.log(long), np.log(times.factor * quick), 1.0, share)
     # A method that was stopped early says nothing by being faster until then.
-    ordering = "held" if long > times.factor * quick else "undecided" if early else "failed"
-    return ordering, f"{ratio}; {paper}"
+    return (Finding(None) if early and not part.as_claimed else part), ratio
 
 
 def _all_converged(found: Sequence[Record]) -> bool:

@@ -2,6 +2,7 @@
 
 from mlrank.stats.datasets import OverDatasets, compare_datasets
 from mlrank.stats.gather import Repeats, gather, label_records
+from mlrank.stats.paired import ResampledT, resampled_t
 from mlrank.stats.splits import LabelTests, OverSplits, by_label, compare_labels, compare_splits
 from mlrank.stats.words import (
     cautions_of_datasets,
@@ -17,6 +18,7 @@ __all__ = [
     "OverDatasets",
     "OverSplits",
     "Repeats",
+    "ResampledT",
     "by_label",
     "cautions_of_datasets",
     "cautions_of_splits",
@@ -25,6 +27,7 @@ __all__ = [
     "compare_splits",
     "gather",
     "label_records",
+    "resampled_t",
     "say_datasets",
     "say_labels",
     "say_p",

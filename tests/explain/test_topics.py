@@ -195,7 +195,7 @@ def test_json(folder):
     [
         (["rank_svm", "--run", "FOLDER"], "--run goes with a metric, 'rank_svm' is a solver"),
         (["f1_macro", "--run", "FOLDER", "--method", "C"], "unknown method 'C'"),
-        (["f1"], "unknown metric, solver, threshold, projection or recipe 'f1'"),
+        (["f1"], "unknown metric, solver, threshold, projection, verdict or recipe 'f1'"),
     ],
 )
 def test_what_cannot_be_explained_is_told(folder, words, message):

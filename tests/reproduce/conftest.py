@@ -47,7 +47,7 @@ def make():
     def record(method, split="r0", dataset="real", stand_in=False, status="done", n_defined=4, **metrics):
         counts = {"n_defined": n_defined, "n_total": 4, "unit": "labels"}
         return {
-            "dataset": {"name": dataset, "stand_in": stand_in},
+            "dataset": {"name": dataset, "stand_in": stand_in, "n_train": 6, "n_test": 4},
             "split": split,
             "method": method,
             "status": status,

@@ -28,11 +28,11 @@ def test_ours_is_the_mean_beside_the_papers_number_and_the_difference(recipe, ma
         ("A", "ranking_loss"): (0.2, 0.25, pytest.approx(0.05)),
         ("B", "f1_macro"): (0.625, 0.5, -0.125),
     }
-    assert comparison.notes[1] == "2 splits: a claim is judged by the order of the means, without a test"
-    # B is worse in f1_macro and better (lower) in ranking_loss: one metric is enough to fail
-    assert claim.verdict == "failed"
+    assert comparison.notes[1].startswith("mean ± standard deviation over 2 splits")
+    # B is worse in f1_macro, which two splits do not show, and better (lower) in ranking_loss, by as much on both
+    assert claim.verdict == "undecided"
     assert claim.details == (
-        "f1_macro, best first: A 0.6250, B 0.5000",
+        "f1_macro, best first: A 0.6250, B 0.5000: undecided, p = 0.68",
         "ranking_loss, best first: B 0.1250, A 0.2500",
     )
 
@@ -40,27 +40,28 @@ def test_ours_is_the_mean_beside_the_papers_number_and_the_difference(recipe, ma
 @pytest.mark.parametrize(
     ("a", "b", "verdict"),
     [
-        ((0.5, 0.2), (0.6, 0.1), "held"),
-        ((0.5, 0.1), (0.6, 0.2), "failed"),
-        ((0.6, 0.2), (0.5, 0.1), "failed"),
+        ((0.5, 0.2), (0.6, 0.1), "holds"),
+        ((0.5, 0.1), (0.6, 0.2), "fails"),
+        ((0.6, 0.2), (0.5, 0.1), "fails"),
         ((0.5, 0.2), (0.5, 0.1), "undecided"),
         ((0.3, 0.2), (0.1 + 0.2, 0.1), "undecided"),
         ((0.5, 0.2), (None, 0.1), "undecided"),
-        ((0.5, 0.1), (None, 0.2), "failed"),
+        ((0.5, 0.1), (None, 0.2), "fails"),
     ],
 )
 def test_a_claim_holds_in_every_metric_or_fails_in_one_or_is_undecided(recipe, make, a, b, verdict):
     records = [make("A", f1_macro=a[0], ranking_loss=a[1]), make("B", f1_macro=b[0], ranking_loss=b[1])]
     comparison, claim = judged(recipe, records)
     assert (claim.verdict, claim.ordering) == (verdict, verdict)
-    assert claim.line == f"claim 'B > A': {verdict} (same data and split)"
+    assert claim.line == f"claim 'B > A': {verdict} (same data and split; order only, no test possible: one split)"
+    assert claim.p is None
     assert comparison.notes[1] == "one split: no test is possible, a claim is judged by the order of the values alone"
 
 
 def test_a_wrong_pair_fails_a_claim_although_the_method_between_is_missing(recipe, make):
     claim = recipe.claims[0].model_copy(update={"order": ("B", "C", "A"), "metrics": ("f1_macro",)})
     longer = recipe.model_copy(update={"claims": (claim,)})
-    assert judged(longer, [make("A", f1_macro=0.6), make("B", f1_macro=0.5)])[1].verdict == "failed"
+    assert judged(longer, [make("A", f1_macro=0.6), make("B", f1_macro=0.5)])[1].verdict == "fails"
     _, missing = judged(longer, [make("A", f1_macro=0.4), make("B", f1_macro=0.5)])
     assert missing.verdict == "undecided"
     assert missing.details == ("f1_macro, best first: B 0.5000, A 0.4000, C missing",)
@@ -106,11 +107,12 @@ def test_nothing_is_compared_on_stand_in_data_however_they_got_in(recipe, make, 
     records = [make(method, dataset=dataset, stand_in=stand_in, **values) for method, values in HELD.items()]
     comparison, claim = judged(recipe, records, place)
     assert comparison.grade == "stand-in"
-    assert (claim.verdict, claim.ordering) == ("not comparable", "held")
+    assert (claim.verdict, claim.ordering) == ("not comparable", "holds")
     assert [cell.difference for cell in comparison.cells] == [None] * 3
+    assert {cell.verdict for cell in comparison.cells} == {"not comparable"}
     for fmt in ("md", "latex", "csv"):
         text = render_comparison(comparison, fmt)
-        assert not re.search(r"held|reproduc|match|agree|\+0\.0000", text)
+        assert not re.search(r"holds|fails|reproduc|match|agree|\+0\.0000", text)
     for fmt in ("md", "latex"):
         text = render_comparison(comparison, fmt)
         assert "claim 'B" in text
@@ -126,14 +128,14 @@ def test_every_grade_is_in_the_title_and_in_the_verdict(recipe, make, grade, wor
     option = recipe.data[1].model_copy(update={"grade": grade})
     comparison = compare(recipe, option, [make(method, **values) for method, values in HELD.items()])
     assert comparison.title == f"Table 9 of Somebody, 2000 beside ours on real ({words})"
-    assert comparison.claims[0].line == f"claim 'B > A': held ({words})"
+    assert comparison.claims[0].line == f"claim 'B > A': holds ({words}; order only, no test possible: one split)"
 
 
 def test_files_of_the_user_are_whatever_is_not_in_the_catalogue(recipe, make):
     records = [make(method, dataset="mine", **values) for method, values in HELD.items()]
     comparison, claim = judged(recipe, [*records, make("A", dataset="real", f1_macro=0.9, ranking_loss=0.0)], 0)
     assert comparison.dataset == "mine"
-    assert claim.verdict == "held"
+    assert claim.verdict == "holds"
     with pytest.raises(ValueError, match="several data sets: mine, other"):
         compare(recipe, recipe.data[0], [*records, make("A", dataset="other")])
 
@@ -146,17 +148,18 @@ def comparison(recipe, make):
 def test_markdown_shows_paper_ours_and_difference(comparison):
     lines = render_comparison(comparison, "md").splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:6]]
-    columns = ["paper", "ours", "difference"]
+    columns = ["paper", "ours", "difference", "verdict"]
     assert rows[0] == ["method", *(f"f1_macro {name}" for name in columns), *(f"ranking_loss {n}" for n in columns)]
-    assert rows[2] == ["A", "0.5000", "0.5000", "+0.0000", "0.2000", "0.2500", "+0.0500"]
-    assert rows[3] == ["B", "0.6250", "0.6000", "-0.0250", "-", "-", "-"]
-    assert r"- claim 'B \> A': undecided (same data and split)" in lines
+    assert rows[2] == ["A", "0.5000", "0.5000", "+0.0000", "matches", "0.2000", "0.2500", "+0.0500", "differs"]
+    assert rows[3] == ["B", "0.6250", "0.6000", "-0.0250", "differs", "-", "-", "-", "-"]
+    assert r"- claim 'B \> A': undecided (same data and split; order only, no test possible: one split)" in lines
+    assert "- differs: A ranking_loss: 0.050 above the paper's; one split gives no interval" in lines
     assert "- protocol: nothing was left open" in lines
 
 
 def test_latex_is_escaped(comparison):
     text = render_comparison(comparison, "latex")
-    assert r"A & 0.5000 & 0.5000 & +0.0000 & 0.2000 & 0.2500 & +0.0500 \\" in text
+    assert r"A & 0.5000 & 0.5000 & +0.0000 & matches & 0.2000 & 0.2500 & +0.0500 & differs \\" in text
     assert r"f1\_ \\ macro \\ paper" in text
     assert r"claim 'B \textgreater{} A'" in text
 
@@ -183,6 +186,6 @@ def test_the_terminal_shows_the_verdict_and_the_order(comparison):
     buffer = io.StringIO()
     Console(file=buffer, width=120).print(comparison_to_rich(comparison))
     lines = buffer.getvalue().splitlines()
-    assert "claim 'B > A': undecided (same data and split)" in lines
+    assert "claim 'B > A': undecided (same data and split; order only, no test possible: one split)" in lines
     assert "  f1_macro, best first: B 0.6000, A 0.5000" in lines
     assert "  ranking_loss, best first: A 0.2500, B missing" in lines

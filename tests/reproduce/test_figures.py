@@ -59,16 +59,16 @@ def test_pairs_are_judged_one_by_one_and_the_wrong_ones_named(folder, make):
     recipe = with_claim(folder, claim)
     records = [make("A", f1_macro=0.5), make("B", f1_macro=0.75)]
     (result,) = compare(recipe, recipe.data[1], records).claims
-    assert result.verdict == "failed"
+    assert result.verdict == "fails"
     assert result.details == ("f1_macro: 1 of 2 pairs in this order; not A 0.5000 and B 0.7500",)
     recipe = with_claim(folder, claim.replace(", [A, B]", ""))
-    assert compare(recipe, recipe.data[1], records).claims[0].verdict == "held"
+    assert compare(recipe, recipe.data[1], records).claims[0].verdict == "holds"
     (missing,) = compare(recipe, recipe.data[1], records[:1]).claims
     assert missing.verdict == "undecided"
     assert missing.details == ("f1_macro: 0 of 1 pairs in this order; not B missing and A 0.5000",)
 
 
-@pytest.mark.parametrize(("within", "verdict"), [(0.25, "held"), (0.2, "failed")])
+@pytest.mark.parametrize(("within", "verdict"), [(0.25, "holds"), (0.2, "fails")])
 def test_closeness_is_judged_whichever_is_better(folder, make, within, verdict):
     recipe = with_claim(folder, f"{{text: close, metrics: [ranking_loss], close: [[A, B], [B, A]], within: {within}}}")
     records = [make("A", ranking_loss=0.5), make("B", ranking_loss=0.75)]

@@ -138,12 +138,12 @@ BEST = "{text: t, metrics: [f1_macro], best: B, among: [A, D], places: 2}"
 @pytest.mark.parametrize(
     ("a", "b", "d", "first", "second"),
     [
-        (0.5, 0.75, 0.6, "held", "held"),
-        (0.8, 0.75, 0.6, "failed", "held"),
-        (0.8, 0.75, 0.9, "failed", "failed"),
-        (0.75, 0.75, 0.6, "undecided", "held"),
-        (None, 0.75, 0.6, "undecided", "held"),
-        (None, 0.75, 0.9, "failed", "undecided"),
+        (0.5, 0.75, 0.6, "holds", "holds"),
+        (0.8, 0.75, 0.6, "fails", "holds"),
+        (0.8, 0.75, 0.9, "fails", "fails"),
+        (0.75, 0.75, 0.6, "undecided", "holds"),
+        (None, 0.75, 0.6, "undecided", "holds"),
+        (None, 0.75, 0.9, "fails", "undecided"),
         (0.5, None, 0.6, "undecided", "undecided"),
     ],
 )
@@ -162,7 +162,7 @@ def test_being_among_the_best_is_judged_by_how_many_are_better(folder, make, a, 
 def test_lower_is_better_where_it_is(folder, make):
     recipe = with_best(folder, BEST.replace("f1_macro", "ranking_loss").replace("places: 2", "places: 1"))
     records = [make("A", ranking_loss=0.3), make("B", ranking_loss=0.1), make("D", ranking_loss=0.2)]
-    assert compare(recipe, recipe.data[1], records).claims[0].verdict == "held"
+    assert compare(recipe, recipe.data[1], records).claims[0].verdict == "holds"
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_grid_can_make_fewer_runs_on_fewer_rows(folder):
     assert "search" not in paper
 
 
-@pytest.mark.parametrize(("factor", "verdict"), [(1, "held"), (14, "held"), (16, "failed")])
+@pytest.mark.parametrize(("factor", "verdict"), [(1, "holds"), (14, "holds"), (16, "fails")])
 def test_faster_may_mean_so_many_times_faster(folder, make, factor, verdict):
     path = folder / "tiny.yaml"
     path.write_text(f"{path.read_text()}{TIMES}  factor: {factor}\n")

@@ -39,7 +39,7 @@ def test_seconds_stand_beside_the_papers_and_the_ratio_is_told(timed, make):
     comparison, claim = judged(timed, records)
     found = {cell.method: (cell.metric, cell.paper, cell.ours, cell.difference) for cell in comparison.cells}
     assert found == {"slow": ("seconds", 100.0, 30.0, None), "fast": ("seconds", 2.0, 2.0, None)}
-    assert (claim.verdict, claim.ordering) == ("held", "held")
+    assert (claim.verdict, claim.ordering) == ("holds", "holds")
     assert claim.details == ("slow took 15.0 times as long as fast; the paper's ratio is 50",)
     assert comparison.title == "Table 10 of Somebody, 2000 beside ours on real (same data and split)"
     assert "slow (r0): reached relative gap 5.0e-02 after 7 iterations" in comparison.notes
@@ -49,7 +49,7 @@ def test_seconds_stand_beside_the_papers_and_the_ratio_is_told(timed, make):
 
 def test_a_slow_method_that_was_stopped_early_took_more_than_that(timed, make):
     comparison, claim = judged(timed, [run(make, "slow", 30.0, converged=False), run(make, "fast", 2.0)])
-    assert claim.ordering == "held"
+    assert claim.ordering == "holds"
     assert claim.details[0].startswith("slow took more than 15.0 times as long as fast")
     assert "slow (r0): stopped at relative gap 9.0e-01 after 7 iterations" in comparison.notes
     # Stopped before the fast one was through, it may have been slower or not.
@@ -58,7 +58,7 @@ def test_a_slow_method_that_was_stopped_early_took_more_than_that(timed, make):
 
 
 def test_a_claim_can_fail_or_be_undecided(timed, make):
-    assert judged(timed, [run(make, "slow", 1.0), run(make, "fast", 2.0)])[1].verdict == "failed"
+    assert judged(timed, [run(make, "slow", 1.0), run(make, "fast", 2.0)])[1].verdict == "fails"
     for records in ([], [run(make, "slow", 9.0)], [run(make, "slow", 9.0), run(make, "fast", 2.0, converged=False)]):
         _, claim = judged(timed, records)
         assert claim.verdict == "undecided"
@@ -70,7 +70,7 @@ def test_a_claim_can_fail_or_be_undecided(timed, make):
 def test_stand_in_data_are_not_comparable(timed, make):
     records = [run(make, "slow", 30.0, dataset="fake", stand_in=True), run(make, "fast", 2.0, dataset="fake")]
     _, claim = judged(timed, records, place=2)
-    assert (claim.verdict, claim.ordering) == ("not comparable", "held")
+    assert (claim.verdict, claim.ordering) == ("not comparable", "holds")
 
 
 def test_the_experiment_is_the_recipes_with_the_methods_timed(timed):

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.metrics import pairwise_distances_chunked
 
 from mlrank.arrays import BoolArray, Features, FloatArray, take_rows
 
@@ -52,6 +51,8 @@ def euclidean_distance(X: Features, Y: BoolArray) -> FloatArray:
 
     All pairs of each label: O(sum_e d_e^2 m) flops. Labels with fewer than two rows get 0.
     """
+    from sklearn.metrics import pairwise_distances_chunked  # a second to load, which many fits need not
+
     distance = np.zeros(Y.shape[1])
     for label, relevant in enumerate(Y.T):
         rows = take_rows(X, np.flatnonzero(relevant))

@@ -11,7 +11,6 @@ import hashlib
 from dataclasses import dataclass
 
 import numpy as np
-from iterstrat.ml_stratifiers import IterativeStratification
 
 from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.errors import UserError, unknown_name
@@ -226,11 +225,12 @@ def _repeat_seed(seed: int, repeat: int) -> int:
 def _parts(Y: BoolArray, sizes: IntArray, seed: int, stratified: bool) -> IntArray:
     """Return the part number of each row; part p has sizes[p] rows."""
     rng = np.random.default_rng(seed)
-    order = rng.permutation(Y.shape[0])
-    part = np.empty(Y.shape[0], dtype=np.int64)
+    order, part = rng.permutation(Y.shape[0]), np.empty(Y.shape[0], dtype=np.int64)
     if not stratified:
         part[order] = np.repeat(np.arange(sizes.size), sizes)
         return part
+    from iterstrat.ml_stratifiers import IterativeStratification  # a second to load
+
     # Having no label counts as one more label, so that such rows are spread as evenly as the others.
     shuffled = np.column_stack([Y, ~Y.any(axis=1)])[order]
     drawn = np.asarray(IterativeStratification(shuffled, sizes / sizes.sum(), rng), dtype=np.int64)

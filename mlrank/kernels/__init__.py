@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from sklearn.metrics.pairwise import euclidean_distances
 
 from mlrank.arrays import Features, FloatArray, as_dense
 from mlrank.kernels.chi2 import chi2_distances, chi2_similarities
@@ -43,6 +42,8 @@ def _inner(X: Features, Z: Features) -> FloatArray:
 
 
 def _squared_distances(X: Features, Z: Features) -> FloatArray:
+    from sklearn.metrics.pairwise import euclidean_distances  # a second to load, which many fits need not
+
     distances: FloatArray = euclidean_distances(X, Z, squared=True)
     return distances
 

@@ -19,11 +19,9 @@ References: Chang & Lin, LIBSVM, 2001; Fan et al., LIBLINEAR, JMLR 2008.
 
 import warnings
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import SVC, LinearSVC
 
 from mlrank.arrays import BoolArray, Features, FloatArray, as_dense, take_rows
 from mlrank.kernels import canonical, check_kernel
@@ -171,6 +169,8 @@ class BinarySVM:
         return machine._replace(n_iter=spent)
 
     def _hinge(self, X: Features, gram: FloatArray | None, sign: FloatArray, library_tol: float) -> Machine:
+        from sklearn.svm import SVC  # a second to load, which other solvers need not
+
         kernel = "linear" if gram is None else "precomputed"
         svc = SVC(C=self.C, kernel=kernel, tol=library_tol, cache_size=500, max_iter=self.max_iter)
         _fit_quietly(svc, X if gram is None else gram, sign)
@@ -185,6 +185,8 @@ class BinarySVM:
         return Machine(weights, intercept, 0.5 * square + loss, dual, int(svc.n_iter_[0]))
 
     def _squared_hinge(self, X: Features, gram: FloatArray | None, sign: FloatArray, library_tol: float) -> Machine:
+        from sklearn.svm import LinearSVC
+
         svc = LinearSVC(C=self.C, loss="squared_hinge", dual=False, tol=library_tol, max_iter=self.max_iter)
         _fit_quietly(svc, X, sign)
         w, b = svc.coef_[0], float(svc.intercept_[0])
@@ -197,7 +199,9 @@ class BinarySVM:
         return Machine(w, b, primal, dual, int(svc.n_iter_))
 
 
-def _fit_quietly(svc: SVC | LinearSVC, X: Features, sign: FloatArray) -> None:
+def _fit_quietly(svc: Any, X: Features, sign: FloatArray) -> None:
+    from sklearn.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings():
         # Running out of iterations is told by the certificate.
         warnings.simplefilter("ignore", ConvergenceWarning)

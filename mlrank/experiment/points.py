@@ -1,11 +1,13 @@
 """What a fit is called: the key of a grid point on given rows, and which grid points give the same fits."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
 from mlrank.config import GridPoint, MethodConfig, SearchConfig
 from mlrank.results import trial_key
 from mlrank.search import Point
+from mlrank.solvers import SOLVERS
 
 __all__ = ["point_of", "twins_of"]
 
@@ -36,7 +38,7 @@ def point_of(
     if fraction < 1.0:
         bounds["fraction"] = fraction
     threshold = {"kind": method.threshold, "scores": method.threshold_scores} | grid.threshold_settings
-    seed = int(trial_key(**fit)[:8], 16)
+    seed = int(trial_key(**fit | _solved(method, grid))[:8], 16)
     key = trial_key(**fit, **bounds, threshold=threshold)
     return Point(grid.settings, grid.threshold_settings, key, seed, grid.projection_settings)
 
@@ -49,7 +51,24 @@ def twins_of(method: MethodConfig) -> tuple[int, ...]:
 
 def _canonical(method: MethodConfig, point: GridPoint) -> str:
     """Return a text that is the same for grid points whose settings differ only where they have no effect."""
+    return repr((_plainest(method, point), point.threshold_settings, point.projection_settings))
+
+
+def _plainest(method: MethodConfig, point: GridPoint) -> Any:
+    """Return the solver of a grid point with settings that have no effect at their defaults."""
     solver = method.solver_class(**point.settings)
-    if hasattr(solver, "canonical"):
-        solver = solver.canonical()
-    return repr((solver, point.threshold_settings, point.projection_settings))
+    return solver.canonical() if hasattr(solver, "canonical") else solver
+
+
+def _solved(method: MethodConfig, point: GridPoint) -> dict[str, Any]:
+    """Return what a point has in place of its solver and settings where it is the same as a point of another solver.
+
+    Both then draw by the same seed, and their results agree to the last bit.
+    """
+    kind = type(_plainest(method, point))
+    keys = [key for key, solver in SOLVERS.items() if solver is kind]
+    if kind is method.solver_class or not keys:
+        return {}
+    known = {setting.name for setting in fields(kind)}
+    settings = {name: value for name, value in point.settings.items() if name in known}
+    return {"solver": keys[0], "settings": settings}

@@ -175,7 +175,7 @@ class Solver(Protocol):
     for each training row.
 
     A solver may have ``canonical()``, which returns it with settings that have no effect at their defaults: grid points
-    that are the same then are fitted once.
+    that are the same then are fitted once. Where it is another solver of SOLVERS, both draw by the same seed.
     """
 
     SHARED: ClassVar[tuple[str, ...]] = ()

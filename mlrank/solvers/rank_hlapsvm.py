@@ -16,7 +16,7 @@ Cost beside Rank-SVM's: O(n m^2 + k m^2 + m^3 / 3) flops and an m x m matrix, or
 once for each (lam, nu); rows are dense for lam > 0. L, n x n, is never formed.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -37,7 +37,7 @@ from mlrank.solvers._rank_svm_settings import (
     prepare_plain,
 )
 from mlrank.solvers.base import LinearModel, TrainingSet, check_choices, check_not_negative
-from mlrank.solvers.rank_svm import solve
+from mlrank.solvers.rank_svm import RankSVM, solve
 
 __all__ = ["RankHLapSVM"]
 
@@ -101,9 +101,9 @@ class RankHLapSVM:
         if self.kernel == "precomputed" and self.distance == "euclid":
             raise ValueError("distance 'euclid' needs rows of features, found kernel 'precomputed'")
 
-    def canonical(self) -> "RankHLapSVM":
-        """Return the solver with what has no effect at its default: without a penalty, the weights of its edges."""
-        return replace(self, nu=0.0, distance="squared") if self.lam == 0 else self
+    def canonical(self) -> "RankHLapSVM | RankSVM":
+        """Return Rank-SVM where there is no penalty."""
+        return self if self.lam else RankSVM(**{field.name: getattr(self, field.name) for field in fields(RankSVM)})
 
     def prepare(self, train: TrainingSet) -> Prepared:
         """List the label pairs and whiten the rows by I + lam X'LX, the same for every C."""

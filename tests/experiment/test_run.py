@@ -229,6 +229,28 @@ def test_seeds_depend_on_the_seed_of_the_experiment_and_on_nothing_else_of_it(tm
     assert len({point.seed for point in points}) == 3 * (3 + 4)
 
 
+def test_without_a_penalty_rank_hlapsvm_draws_as_rank_svm(tmp_path):
+    """Their results then are the same to the last bit, at whatever nu, but each has its own keys."""
+    from mlrank.experiment.cell import cells
+
+    methods = """
+  Rank-SVM: {{solver: rank_svm, C: [0.1, 1]}}
+  Rank-HLapSVM: {{solver: rank_hlapsvm, C: [0.1, 1], lam: [0, 1], nu: [0.5, 2]}}
+search"""
+    config = small_config(tmp_path, text=CONFIG[: CONFIG.index("\n  Binary")] + methods + CONFIG.split("search")[1])
+    (data,) = plan(config)
+    plain, penalised = cells(config, data)
+    seeds, keys = {}, set()
+    for cell in (plain, penalised):
+        for index, point in enumerate(cell.grid):
+            trial = cell.trial(index, 0)
+            seeds.setdefault((point.settings["C"], point.settings.get("lam", 0)), set()).add(trial.seed)
+            keys.add(trial.key)
+    assert [len(seeds[C, lam]) for C in (0.1, 1) for lam in (0, 1)] == [1, 2, 1, 2]
+    assert len(set.union(*seeds.values())) == 6
+    assert len(keys) == 2 + 8
+
+
 def test_embedded_data_need_no_files():
     text = "name: y\ndatasets: [yeast]\nsplit: {kind: official}\nmethods: {A: {solver: rank_svm}}\n"
     (data,) = plan(parse_config(text, "y.yaml"))

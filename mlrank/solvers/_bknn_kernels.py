@@ -49,26 +49,25 @@ def lower_limits(
     least = np.empty(keys.shape[1], keys.dtype)
     for q in range(starts.shape[0] - 1):
         for begin in range(starts[q], starts[q + 1], widths[q]):
-            end = min(begin + widths[q], starts[q + 1])
-            # Two rows at a time, of which the first and the last may be one.
-            _lesser(keys[members[begin]], keys[members[end - 1]], least)
-            for t in range(begin + 1, end - 1, 2):
-                _least_of_three(keys[members[t]], keys[members[min(t + 1, end - 2)]], least)
+            last = min(begin + widths[q], starts[q + 1]) - 1
+            first = keys[members[begin]]
+            for r in range(least.shape[0]):
+                least[r] = first[r]
+            # Four rows at a time, of which the last may be one.
+            for t in range(begin + 1, last + 1, 4):
+                i, j, k = min(t + 1, last), min(t + 2, last), min(t + 3, last)
+                _lower(least, keys[members[t]], keys[members[i]], keys[members[j]], keys[members[k]])
             _insert(least, rising[q])
         if starts[q] < starts[q + 1]:
             _widened(rising[q, -1], lengths, extra, rounding, limits[q])
 
 
 @njit(cache=True)
-def _lesser(here: Array, there: Array, least: Array) -> None:
+def _lower(least: Array, a: Array, b: Array, c: Array, d: Array) -> None:
     for r in range(least.shape[0]):
-        least[r] = here[r] if here[r] < there[r] else there[r]
-
-
-@njit(cache=True)
-def _least_of_three(here: Array, there: Array, least: Array) -> None:
-    for r in range(least.shape[0]):
-        lesser = here[r] if here[r] < there[r] else there[r]
+        lesser = a[r] if a[r] < b[r] else b[r]
+        other = c[r] if c[r] < d[r] else d[r]
+        lesser = lesser if lesser < other else other
         least[r] = lesser if lesser < least[r] else least[r]
 
 

@@ -174,8 +174,8 @@ class ClassNeighbors:
             if chunk is chunks[-1] or used + largest > kept.size:
                 while first < chunk.end:
                     first, n = still_within(first, chunk.end, *labels, ends, lanes, kept, found)
-                    pairs = [part[:n] for part in found]
-                    place(*pairs, self._squares(X, *pairs[:2]), numbers, squares, rows)
+                    these, scored, of_class = (part[:n] for part in found)
+                    place(these, scored, of_class, self._squares(X, these, scored), numbers, squares, rows)
                 ends[first] = 0
         return squares, rows
 

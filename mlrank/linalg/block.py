@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, pinvh
-from scipy.linalg.blas import dgemm
 
 from mlrank.arrays import FloatArray
 from mlrank.linalg.bases import orthonormal_columns
@@ -86,8 +85,8 @@ class LanczosSolution(NamedTuple):
 class BlockLanczos:
     """Block conjugate gradients for every shift s at once: (A + s I) X_s = B from one basis of one Krylov space.
 
-    The basis is kept orthonormal against all earlier blocks: without that, rounding undoes it as soon as some
-    directions have converged, and heavy-tailed features need ten times as many steps or never finish.
+    New blocks are kept orthogonal to all earlier ones: without that, rounding undoes it as soon as some directions have
+    converged, and heavy-tailed features need ten times as many steps or never finish.
 
     The space does not depend on the shift, so products with A are made once for all shifts, and the basis grows when a
     shift needs more of it. What a shift gets depends on the shift alone, not on those solved before: the first blocks
@@ -107,20 +106,13 @@ class BlockLanczos:
     start: FloatArray
     scale: FloatArray
     energy: bool = False
-    basis: FloatArray = field(init=False)
-    ends: list[int] = field(init=False, default_factory=list)
+    blocks: list[FloatArray] = field(init=False, default_factory=list)
     half: list[FloatArray] = field(init=False, default_factory=list)
     diagonal: list[FloatArray] = field(init=False, default_factory=list)
     below: list[FloatArray] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        size, width = self.start.shape
-        self.basis = np.empty((size, 8 * width), order="F")
-        self._store(self.start)
-
-    def block(self, j: int) -> FloatArray:
-        """Return block `j` of the basis, which must be there."""
-        return self.basis[:, self.ends[j - 1] if j else 0 : self.ends[j]]
+        self.blocks.append(np.ascontiguousarray(self.start))
 
     def solve(self, shift: float, tol: float, most: int) -> LanczosSolution | None:
         """Return the solution for one shift to the relative residual `tol`; None if `most` blocks do not reach it."""
@@ -144,7 +136,13 @@ class BlockLanczos:
 
     def combine(self, weights: FloatArray) -> FloatArray:
         """Return basis @ weights, shape (size, k)."""
-        return self.basis[:, : weights.shape[0]] @ weights
+        total, begin = np.zeros((self.start.shape[0], weights.shape[1])), 0
+        for block in self.blocks:
+            if begin == weights.shape[0]:
+                break
+            total += block @ weights[begin : begin + block.shape[1]]
+            begin += block.shape[1]
+        return total
 
     def energy_of(self, tail: FloatArray, n_blocks: int) -> FloatArray:
         """Return R'AR, or R'R, of the residual of a solution, as its norm was asked for, shape (k, k)."""
@@ -165,7 +163,7 @@ class BlockLanczos:
         while len(self.diagonal) <= j:
             if self.diagonal:
                 self._below(len(self.diagonal) - 1)
-            U, product = self.operator.half(np.ascontiguousarray(self.block(len(self.diagonal))))
+            U, product = self.operator.half(self.blocks[len(self.diagonal)])
             self.half = [U]
             self.diagonal.append(product)
         return self.diagonal[j]
@@ -174,20 +172,20 @@ class BlockLanczos:
         """Return the coupling of blocks j and j + 1, making block j + 1 if it is not there."""
         while len(self.below) <= j:
             i = len(self.below)
-            coupling = [self.below[i - 1].T, self._diagonal(i)] if i else [self._diagonal(i)]
-            rest = np.asfortranarray(self.operator.rest(self.half.pop()))
-            before = self.basis[:, : self.ends[i]]
-            last = self.basis[:, self.ends[i - 2] if i > 1 else 0 : self.ends[i]]
-            rest = dgemm(-1.0, last, np.vstack(coupling), beta=1.0, c=rest, overwrite_c=True)
+            product = self._diagonal(i)
+            rest = self.operator.rest(self.half.pop())
+            rest -= self.blocks[i] @ product
+            if i:
+                rest -= self.blocks[i - 1] @ self.below[i - 1].T
             # Of the earlier blocks only two are in A V; the others, which rounding brings in, are taken off here.
-            rest = dgemm(-1.0, before, before.T @ rest, beta=1.0, c=rest, overwrite_c=True)
-            Q, R = self._new_directions(rest, before)
-            self._store(Q)
+            self._take_off_earlier(rest)
+            Q, R = self._new_directions(rest)
+            self.blocks.append(np.ascontiguousarray(Q))
             self.below.append(R)
         return self.below[j]
 
-    def _new_directions(self, rest: FloatArray, before: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return (Q, R) with rest = QR and Q orthonormal, also against `before`; directions that are noise go."""
+    def _new_directions(self, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return (Q, R) with rest = QR and Q orthonormal, also against earlier blocks; directions that are noise go."""
         Q, R = orthonormal_columns(rest)
         size = max(float(np.linalg.norm(product)) for product in self.diagonal)
         if np.abs(np.diag(R)).min(initial=size) > CLEAN * size:
@@ -196,18 +194,13 @@ class BlockLanczos:
         keep = values > NOISE * size
         # What is left of large vectors after a subtraction is not orthogonal enough: once more.
         Q = Q @ left[:, keep]
-        Q -= before @ (before.T @ Q)
+        self._take_off_earlier(Q)
         Q, turn = orthonormal_columns(Q)
         return Q, turn @ (values[keep, None] * right[keep])
 
-    def _store(self, Q: FloatArray) -> None:
-        begin = self.ends[-1] if self.ends else 0
-        self.ends.append(begin + Q.shape[1])
-        if self.ends[-1] > self.basis.shape[1]:
-            grown = np.empty((self.basis.shape[0], 2 * self.basis.shape[1]), order="F")
-            grown[:, :begin] = self.basis[:, :begin]
-            self.basis = grown
-        self.basis[:, begin : self.ends[-1]] = Q
+    def _take_off_earlier(self, V: FloatArray) -> None:
+        for block in self.blocks:
+            V -= block @ (block.T @ V)
 
 
 def _factor(pivot: FloatArray) -> tuple[str, Any]:

@@ -1,4 +1,4 @@
-"""``mlrank explain``: what a metric, solver, threshold, projection or recipe is."""
+"""``mlrank explain``: what a metric, solver, threshold, projection, verdict or recipe is."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -18,7 +18,7 @@ __all__ = ["explain"]
 
 def explain(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A metric, solver, threshold, projection or recipe.")
+        str | None, typer.Argument(metavar="NAME", help="A metric, solver, threshold, projection, verdict or recipe.")
     ] = None,
     run: Annotated[
         Path | None,
@@ -42,6 +42,7 @@ def explain(
     * `mlrank explain rank_svm`
     * `mlrank explain svr_midpoint`
     * `mlrank explain imageclef`
+    * `mlrank explain matches` (a verdict on a number of a paper)
     """
     from mlrank import explain as topics
     from mlrank.results import dump_json

@@ -1,10 +1,11 @@
 """``mlrank reproduce``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mlrank.cli.attempts import Asked, attempt, planned
 from mlrank.cli.options import (
     Backend,
     DryRun,
@@ -25,21 +26,12 @@ if TYPE_CHECKING:
 __all__ = ["reproduce"]
 
 
-class Asked(NamedTuple):
-    """How the experiment of a recipe is to be run."""
-
-    results: Path
-    jobs: int
-    scheduler: str | None
-    quiet: bool
-    as_json: bool
-    dry_run: bool
-    retry_failed: bool
-    log_level: str
+# Stands for every recipe.
+ALL = "all"
 
 
 def reproduce(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Recipe, such as imageclef.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Recipe, such as imageclef, or all.")] = None,
     show_list: Annotated[bool, typer.Option("--list", help="List the recipes.")] = False,
     grid: Annotated[str | None, typer.Option("--grid", help="Grid of the recipe: coarse (default) or paper.")] = None,
     table: Annotated[str | None, typer.Option("--table", help="Another table of the recipe, such as 3.")] = None,
@@ -58,10 +50,11 @@ def reproduce(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Run the experiment behind a table of a paper, and set the paper's numbers beside ours.
+    """Run the experiment behind a table of a paper, and set the paper's numbers beside ours, with verdicts.
 
     The best data at hand are used: files you name, then the catalogue's, then generated stand-ins. The first lines say
-    which, and how to get better ones.
+    which, and how to get better ones. 'all' runs every recipe, tables of run times too, goes on if one fails, and
+    writes DIR/reference/SUMMARY.md: one line for each table of each paper, and every claim with its verdict.
 
     Examples:
 
@@ -71,6 +64,7 @@ def reproduce(
     * `mlrank reproduce mediamill --grid paper --dry-run`
     * `mlrank reproduce imageclef --table 3`
     * `mlrank reproduce yeast --figures`
+    * `mlrank reproduce all --jobs 2`
     * `mlrank reproduce imageclef --data mine.arff --labels mine.xml`
     """
     from mlrank.errors import UserError
@@ -89,11 +83,27 @@ def reproduce(
     if fetch and data:
         raise UserError("--fetch gets published data, --data names your own: give one of them")
     check_backend(backend, scheduler)
-    recipe = load_recipe(name)
     asked = Asked(results, worker_count(jobs), scheduler, quiet, as_json, dry_run, retry_failed, log_level)
+    if name == ALL:
+        given = {"--grid": grid, "--table": table, "--figures": figures, "--data": data, "--scheduler": scheduler}
+        raise typer.Exit(_run_all([option for option, value in given.items() if value], fetch, asked))
+    recipe = load_recipe(name)
     if fetch:
         _fetch(recipe, quiet)
     raise typer.Exit(_run(recipe, grid, table, figures, files, asked))
+
+
+def _run_all(given: list[str], fetch: bool, asked: Asked) -> int:
+    from mlrank.cli.reproduce_all import reproduce_all
+    from mlrank.errors import UserError
+    from mlrank.reproduce import load_recipe, recipes
+
+    if given:
+        raise UserError(f"{given[0]} is of one recipe, found together with '{ALL}'")
+    found = [load_recipe(name) for name in recipes()]
+    for recipe in found if fetch else ():
+        _fetch(recipe, asked.quiet)
+    return reproduce_all(found, asked)
 
 
 def _files(data: Path, test: Path | None, labels: Path | None) -> dict[str, str]:
@@ -147,62 +157,19 @@ def _run(
 
     from mlrank.cli.figures import draw_figures
     from mlrank.cli.forecast import show_forecast
-    from mlrank.cli.progress import run_with_progress
     from mlrank.cli.show import show_run
-    from mlrank.config import parse_config
-    from mlrank.datasets import is_available
-    from mlrank.errors import UserError
-    from mlrank.reproduce import (
-        banner,
-        better_options,
-        choose_data,
-        compare,
-        compare_times,
-        comparison_to_rich,
-        experiment_mapping,
-        render_comparison,
-        times_mapping,
-        times_of,
-    )
-    from mlrank.tables import FORMATS
-    from mlrank.yamlfile import dump_yaml
+    from mlrank.reproduce import comparison_to_rich, times_of
 
-    option = choose_data(recipe, is_available, files is not None)
     console = Console(stderr=asked.as_json)
     times = times_of(recipe, table) if table and table not in recipe.table.split() else None
-    shown = recipe.model_copy(update={"table": times.table}) if times else recipe
-    for line in banner(shown, option, better_options(recipe, option)):
-        console.print(line, highlight=False, markup=False)
-    mapping: dict[str, Any] = (
-        times_mapping(recipe, times, option, files)
-        if times
-        else experiment_mapping(recipe, option, grid or recipe.default_grid, files)
-    )
-    config = parse_config(dump_yaml(mapping), f"recipe {recipe.name}")
-    if times and asked.scheduler:
-        raise UserError("a table of times is measured on one machine: leave out --scheduler")
-    # Two fits at a time would disturb each other's clock.
-    jobs = 1 if times else asked.jobs
+    plan = planned(recipe, times, asked, console, grid, files)
     if asked.dry_run:
-        show_forecast(config, asked.results, jobs, asked.as_json)
+        show_forecast(plan.config, asked.results, plan.jobs, asked.as_json)
         return 0
-    folder = run_with_progress(
-        config,
-        asked.results,
-        jobs,
-        asked.quiet,
-        scheduler=asked.scheduler,
-        retry_failed=asked.retry_failed,
-        log_level=asked.log_level,
-    )
-    code = show_run(folder, config.metrics, asked.as_json)
-    runs = folder.runs()
-    comparison = compare_times(recipe, times, option, runs) if times else compare(recipe, option, runs)
-    for fmt in FORMATS:
-        suffix = {"latex": "tex"}.get(fmt, fmt)
-        folder.write_text(f"tables/comparison.{suffix}", render_comparison(comparison, fmt))
+    folder, comparison = attempt(plan, asked)
+    code = show_run(folder, plan.config.metrics, asked.as_json)
     if not asked.as_json:
         console.print(comparison_to_rich(comparison))
     if figures:
-        draw_figures(recipe, option, files, folder, asked.results, asked.jobs, asked.quiet, console)
+        draw_figures(recipe, plan.option, files, folder, asked.results, asked.jobs, asked.quiet, console)
     return code

@@ -7,6 +7,7 @@ from mlrank.reproduce.figures import figure_experiments, paper_figure
 from mlrank.reproduce.recipe import GRADES, Claim, DataOption, Recipe, TimesTable, load_recipe, recipes
 from mlrank.reproduce.regions import plane_figure
 from mlrank.reproduce.render import comparison_to_rich, render_comparison
+from mlrank.reproduce.summary import Outcome, render_summary
 from mlrank.reproduce.times import compare_times, times_mapping, times_of
 from mlrank.reproduce.verdicts import CELL_VERDICTS, CLAIM_VERDICTS, judge_cell
 
@@ -19,6 +20,7 @@ __all__ = [
     "ComparedCell",
     "Comparison",
     "DataOption",
+    "Outcome",
     "Recipe",
     "TimesTable",
     "banner",
@@ -35,6 +37,7 @@ __all__ = [
     "plane_figure",
     "recipes",
     "render_comparison",
+    "render_summary",
     "times_mapping",
     "times_of",
 ]

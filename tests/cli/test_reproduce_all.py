@@ -1,0 +1,107 @@
+"""``mlrank reproduce all``: one page on every table, whatever happens to some of them."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from mlrank.cli import app
+from mlrank.cli.attempts import Asked
+from mlrank.cli.reproduce_all import reproduce_all
+from mlrank.reproduce import TimesTable, load_recipe
+
+TIMES = TimesTable(
+    table="Table 7",
+    methods={
+        "slow": {"solver": "binary_svm", "kernel": "rbf", "gamma": 0.5, "C": 10},
+        "fast": {"solver": "mlr", "kernel": "rbf", "gamma": 0.5, "C": 10},
+    },
+    expected={"slow": 100.0, "fast": 2.0},
+    claim="fast is faster",
+    faster_first=("fast", "slow"),
+)
+
+
+def recipe(name, **changes):
+    return load_recipe("mlr-toy").model_copy(update={"name": name, **changes})
+
+
+def asked(tmp_path, **changes):
+    given = Asked(tmp_path, 1, None, True, False, False, False, "error")
+    return given._replace(**changes)
+
+
+def without_data(name):
+    option = load_recipe("mlr-toy").data[0].model_copy(update={"dataset": "user"})
+    return recipe(name, data=(option,), paper="Nobody, 1999")
+
+
+def rows(text):
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "|" in line]
+
+
+def test_every_table_has_a_line_and_one_without_data_stops_no_other(tmp_path, capfd):
+    recipes = [without_data("absent"), recipe("plain"), recipe("timed", times=TIMES)]
+    assert reproduce_all(recipes, asked(tmp_path)) == 2
+    page = tmp_path / "reference" / "SUMMARY.md"
+    text = page.read_text("utf-8")
+    body = [row for row in rows(text) if row[0] not in ("table",) and not row[0].startswith("---")]
+    assert [row[:4] for row in body] == [
+        ["Figure 1", "absent", "not run", "-"],
+        ["[Figure 1](plain.md)", "plain", "mlr-toy", "stand-in data"],
+        ["[Figure 1](timed.md)", "timed", "mlr-toy", "stand-in data"],
+        ["[Table 7](timed-times.md)", "timed", "mlr-toy", "stand-in data"],
+    ]
+    assert {row[5] for row in body[1:]} == {"0"}  # nothing matches on stand-in data
+    assert "- **Figure 1, absent**: not run: no data for the recipe 'absent'" in text
+    for row in body[1:]:
+        name = row[0].split("(")[1].rstrip(")")
+        assert (tmp_path / "reference" / name).read_text("utf-8").startswith("**")
+    assert "of absent was not run: no data" in capfd.readouterr().err
+    # once more: nothing is run again, and the page is the same to the byte
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("runs/**/*.json")}
+    assert before
+    assert reproduce_all(recipes, asked(tmp_path)) == 2
+    assert page.read_text("utf-8") == text
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("runs/**/*.json")} == before
+
+
+def test_whatever_breaks_is_told_and_an_interrupt_stops_all(tmp_path, monkeypatch):
+    import typer
+
+    from mlrank.cli import reproduce_all as module
+
+    def broken(plan, asked):
+        raise ZeroDivisionError("a\nb")
+
+    monkeypatch.setattr(module, "attempt", broken)
+    assert reproduce_all([recipe("plain")], asked(tmp_path)) == 2
+    assert "**Figure 1, plain**: not run: a b" in (tmp_path / "reference" / "SUMMARY.md").read_text("utf-8")
+
+    def interrupted(plan, asked):
+        raise typer.Exit(130)
+
+    monkeypatch.setattr(module, "attempt", interrupted)
+    with pytest.raises(typer.Exit):
+        reproduce_all([recipe("plain")], asked(tmp_path))
+
+
+def test_it_exits_with_0_if_all_ran_and_prints_json(tmp_path, capfd):
+    assert reproduce_all([recipe("plain")], asked(tmp_path, as_json=True)) == 0
+    (found,) = json.loads(capfd.readouterr().out)
+    assert (found["recipe"], found["comparison"]["grade"], found["records"]) == ("plain", "stand-in", 3)
+    assert {cell["verdict"] for cell in found["comparison"]["cells"]} == {"not comparable"}
+
+
+@pytest.mark.parametrize("option", [["--grid", "paper"], ["--table", "3"], ["--figures"], ["--data", "x.svm"]])
+def test_what_is_of_one_recipe_is_refused(option):
+    result = CliRunner().invoke(app, ["reproduce", "all", *option])
+    assert str(result.exception) == f"{option[0]} is of one recipe, found together with 'all'"
+
+
+def test_a_dry_run_runs_and_writes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr("mlrank.reproduce.recipes", lambda: ["mlr-toy"])
+    result = CliRunner().invoke(app, ["reproduce", "all", "--dry-run", "--results", str(tmp_path)])
+    assert result.exit_code == 0
+    assert "3 of 3 fits are left" in result.stdout
+    assert list(tmp_path.iterdir()) == []

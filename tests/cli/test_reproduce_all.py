@@ -8,22 +8,35 @@ from typer.testing import CliRunner
 from mlrank.cli import app
 from mlrank.cli.attempts import Asked
 from mlrank.cli.reproduce_all import reproduce_all
-from mlrank.reproduce import TimesTable, load_recipe
+from mlrank.reproduce import Claim, DataOption, Recipe, TimesTable
 
+SOLVERS = {"slow": {"solver": "knn", "n_neighbors": 9}, "fast": {"solver": "knn"}}
 TIMES = TimesTable(
     table="Table 7",
-    methods={
-        "slow": {"solver": "binary_svm", "kernel": "rbf", "gamma": 0.5, "C": 10},
-        "fast": {"solver": "mlr", "kernel": "rbf", "gamma": 0.5, "C": 10},
-    },
+    methods=SOLVERS,
     expected={"slow": 100.0, "fast": 2.0},
     claim="fast is faster",
     faster_first=("fast", "slow"),
 )
 
 
-def recipe(name, **changes):
-    return load_recipe("mlr-toy").model_copy(update={"name": name, **changes})
+def recipe(name, dataset="yeast", **changes):
+    return Recipe(
+        name=name,
+        title="A tiny table",
+        paper="Somebody, 2000",
+        table="Figure 1",
+        data=(DataOption(dataset=dataset, grade="stand-in", note="not the paper's", how_to="not at all"),),
+        experiment={
+            "split": {"kind": "holdout", "train": 30, "test": 30},
+            "subset": {"rows": 60},
+            "methods": SOLVERS,
+        },
+        grids={"coarse": {}},
+        expected={"slow": {"f1_macro": 0.5}, "fast": {"f1_macro": None}},
+        claims=(Claim(text="fast > slow", metrics=("f1_macro",), order=("fast", "slow")),),
+        **changes,
+    )
 
 
 def asked(tmp_path, **changes):
@@ -31,26 +44,21 @@ def asked(tmp_path, **changes):
     return given._replace(**changes)
 
 
-def without_data(name):
-    option = load_recipe("mlr-toy").data[0].model_copy(update={"dataset": "user"})
-    return recipe(name, data=(option,), paper="Nobody, 1999")
-
-
 def rows(text):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "|" in line]
 
 
 def test_every_table_has_a_line_and_one_without_data_stops_no_other(tmp_path, capfd):
-    recipes = [without_data("absent"), recipe("plain"), recipe("timed", times=TIMES)]
+    recipes = [recipe("absent", dataset="user"), recipe("plain"), recipe("timed", times=TIMES)]
     assert reproduce_all(recipes, asked(tmp_path)) == 2
     page = tmp_path / "reference" / "SUMMARY.md"
     text = page.read_text("utf-8")
     body = [row for row in rows(text) if row[0] not in ("table",) and not row[0].startswith("---")]
     assert [row[:4] for row in body] == [
         ["Figure 1", "absent", "not run", "-"],
-        ["[Figure 1](plain.md)", "plain", "mlr-toy", "stand-in data"],
-        ["[Figure 1](timed.md)", "timed", "mlr-toy", "stand-in data"],
-        ["[Table 7](timed-times.md)", "timed", "mlr-toy", "stand-in data"],
+        ["[Figure 1](plain.md)", "plain", "yeast", "stand-in data"],
+        ["[Figure 1](timed.md)", "timed", "yeast", "stand-in data"],
+        ["[Table 7](timed-times.md)", "timed", "yeast", "stand-in data"],
     ]
     assert {row[5] for row in body[1:]} == {"0"}  # nothing matches on stand-in data
     assert "- **Figure 1, absent**: not run: no data for the recipe 'absent'" in text
@@ -89,7 +97,7 @@ def test_whatever_breaks_is_told_and_an_interrupt_stops_all(tmp_path, monkeypatc
 def test_it_exits_with_0_if_all_ran_and_prints_json(tmp_path, capfd):
     assert reproduce_all([recipe("plain")], asked(tmp_path, as_json=True)) == 0
     (found,) = json.loads(capfd.readouterr().out)
-    assert (found["recipe"], found["comparison"]["grade"], found["records"]) == ("plain", "stand-in", 3)
+    assert (found["recipe"], found["comparison"]["grade"], found["records"]) == ("plain", "stand-in", 2)
     assert {cell["verdict"] for cell in found["comparison"]["cells"]} == {"not comparable"}
 
 
@@ -100,8 +108,9 @@ def test_what_is_of_one_recipe_is_refused(option):
 
 
 def test_a_dry_run_runs_and_writes_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("mlrank.reproduce.recipes", lambda: ["mlr-toy"])
+    monkeypatch.setattr("mlrank.reproduce.recipes", lambda: ["plain"])
+    monkeypatch.setattr("mlrank.reproduce.load_recipe", recipe)
     result = CliRunner().invoke(app, ["reproduce", "all", "--dry-run", "--results", str(tmp_path)])
     assert result.exit_code == 0
-    assert "3 of 3 fits are left" in result.stdout
+    assert "2 of 2 fits are left" in result.stdout
     assert list(tmp_path.iterdir()) == []

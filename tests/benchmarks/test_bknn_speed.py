@@ -1,10 +1,18 @@
 """How long class-balanced neighbours take beside a loop over the classes with scikit-learn's NearestNeighbors.
 
-One thread, seconds of processor time, best of several, alternating in one run. Rows have 120 features whose means move
-with the labels, and go through BLDA to K - 1 dimensions. The frequency of a label falls as a power of its rank. The
-loop computes each distance once for each label that a training row carries, ours once: so the ratio grows with the
-number of labels of a row. MediaMill has 101 labels, 4.4 to a row. There the one product in float32 alone is a twelfth
-of the loop.
+One thread, seconds of processor time, best of several, alternating in one run; both have seen the training rows before.
+Rows have 120 features whose means move with the labels, and go through BLDA to K - 1 dimensions. The frequency of a
+label falls as a power of its rank. The loop computes each distance once for each label that a training row carries,
+ours once: so the ratio grows with the number of labels of a row. MediaMill has 101 labels, 4.4 to a row.
+
+What a pair of rows costs, n = 40000, 100 dimensions, 101 labels, b = 5, in ns on a busy machine:
+
+    labels of a row                               4.4     9    16
+    product in float32, at 85 % of the peak       2.5   2.6   2.6
+    limits, from the least of groups of rows      0.9   1.2   1.6
+    comparison of all keys with limits            0.8   1.0   1.2
+    what was within: again, distances, lists      1.3   1.5   1.5
+    the loop                                       38    64   102
 """
 
 import tracemalloc
@@ -41,24 +49,28 @@ def projected(n, d=100, k=101, cardinality=4.4, n_scored=2000):
     return Z[:n], Y[:n], Z[n:]
 
 
-def by_class(Z, Y, X, width):
+def searches(Z, Y):
+    """Return a search for each class that has rows."""
+    numbers = np.minimum(Y.sum(axis=0), B)
+    return {q: NearestNeighbors(n_neighbors=int(numbers[q])).fit(Z[Y[:, q]]) for q in np.flatnonzero(numbers)}
+
+
+def by_class(searched, n_labels, X, width):
     """Return scores (n_scored, n_labels) by a search for each class."""
-    squares = np.full((X.shape[0], Y.shape[1], B), np.inf)
-    for q, relevant in enumerate(Y.T):
-        count = min(B, int(relevant.sum()))
-        if count:
-            near = NearestNeighbors(n_neighbors=count).fit(Z[relevant])
-            squares[:, q, :count] = near.kneighbors(X)[0] ** 2
+    squares = np.full((X.shape[0], n_labels, B), np.inf)
+    for q, search in searched.items():
+        squares[:, q, : search.n_neighbors] = search.kneighbors(X)[0] ** 2
     s = np.exp((squares.min(axis=(1, 2), keepdims=True) - squares) / width).sum(axis=2)
     return s / s.mean(axis=1, keepdims=True) - 1
 
 
 def beside_the_loop(name, Z, Y, X, repeats=3):
     model = BalancedKNN(b=B, sigma=float(Z.shape[1])).fit(TrainingSet(Z, Y))
-    model.decision_function(X[:3])
+    prepared, _ = best(lambda: model.decision_function(X[:3]), 1)
+    searched = searches(Z, Y)
     ours, loop = [], []
     for _ in range(repeats):
-        spent, expected = best(lambda: by_class(Z, Y, X, model.width), 1)
+        spent, expected = best(lambda: by_class(searched, Y.shape[1], X, model.width), 1)
         loop.append(spent)
         for _ in range(2):
             spent, scores = best(lambda: model.decision_function(X), 1)
@@ -66,7 +78,8 @@ def beside_the_loop(name, Z, Y, X, repeats=3):
     np.testing.assert_allclose(scores, expected, atol=1e-9)
     ratio = min(loop) / min(ours)
     shape = f"n {Z.shape[0]:6d}  d {Z.shape[1]:4d}  k {Y.shape[1]:3d}  {Y.sum() / len(Y):5.1f} labels per row"
-    print(f"  {name:10s} {shape}  loop {min(loop):6.2f} s  ours {min(ours):5.2f} s: {ratio:5.1f} x")
+    print(f"  {name:10s} {shape}  loop {min(loop):6.2f} s  ours {min(ours):5.2f} s: {ratio:5.1f} x", end="")
+    print(f"   (training rows taken in: {prepared:.2f} s)")
     return ratio
 
 
@@ -74,8 +87,9 @@ def test_scoring_beside_a_loop_over_classes():
     print()
     ratios = {c: beside_the_loop("made", *projected(20_000, cardinality=c)) for c in (4.4, 10, 20)}
     more = beside_the_loop("made", *projected(40_000))
-    assert min(ratios[4.4], more) >= 2.5
+    assert min(ratios[4.4], more) >= 5
     assert ratios[20] > ratios[10] > ratios[4.4]
+    assert ratios[20] >= 10
 
 
 def test_scoring_mediamill_beside_a_loop_over_classes():

@@ -41,11 +41,12 @@ def ascend(sweeps: Any, tol: float, max_iter: int, seed: int) -> Ascent:
             primal, dual = sweeps.certify()
             if primal - dual <= tol * primal or n_iter >= max_iter:
                 return Ascent(sweeps, primal, dual, n_iter)
-            disappointments += 1
+            # Estimates of a part of the examples say nothing of rounding when they fail.
+            disappointments += sweeps.whole
             sweeps.refresh(sweeps.single and ended and disappointments < DISAPPOINTMENTS)
         if n_iter > 0:
             sweeps.tops.adapt(primal - dual)
-        visits = sweeps.activity.choose(sweeps.scores, sweeps.beta)
+        visits = sweeps.choose()
         for _ in range(min(max(1, n_iter // sweeps.estimates), LONGEST_ROUND, max_iter - n_iter)):
             sweeps.sweep(rng.permutation(visits))
             n_iter += 1

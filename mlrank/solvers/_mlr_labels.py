@@ -48,6 +48,11 @@ class Labels:
         order = np.argsort(np.where(signs == 0, 2.0, -signs), axis=1, kind="stable")
         return cls(signs, order, n_relevant, n_irrelevant, mixed, exact)
 
+    def take(self, rows: IntArray) -> "Labels":
+        """Return those of some examples."""
+        counts = self.n_relevant[rows], self.n_irrelevant[rows]
+        return Labels(self.signs[rows], self.order[rows], *counts, self.mixed[rows], self.exact)
+
     def loss(self, F: FloatArray) -> float:
         """Return the loss of scores (n, K) that C multiplies: that of (4), or that of (13) at the best thresholds."""
         if self.exact:

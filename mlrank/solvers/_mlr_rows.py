@@ -1,14 +1,14 @@
 """Training rows of multi-label ranking, and the state of the sweeps over them: a kernel matrix, or features."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy.sparse import hstack, issparse
 
-from mlrank.arrays import Features, FloatArray, IntArray, as_dense, as_features
-from mlrank.solvers._mlr_gram_kernels import subtract_tops, sweep_gram
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, as_features
+from mlrank.solvers._mlr_gram_kernels import square_of, subtract_tops, sweep_gram
 from mlrank.solvers._mlr_kernels import find_active, sweep_csr, sweep_dense
 from mlrank.solvers._mlr_labels import Labels
 from mlrank.solvers._mlr_tops import Directions, Tops, directions, sample_of
@@ -16,8 +16,10 @@ from mlrank.solvers._mlr_tops import Directions, Tops, directions, sample_of
 __all__ = ["GramRows", "LinearRows", "Problem"]
 
 # Examples of a batch, and how often it is visited before the scores of all others are brought up to date.
-BATCH = 32
+BATCH = 64
 VISITS = 3
+# When less than this part of the examples whose scores are kept up may move, the others are dropped.
+NARROW = 0.6
 # How many leading directions are cut down at most, and to how many times the mean moment of the others. Kernels have
 # many others, and ascent copes with moments of many times theirs.
 GRAM_BOUNDS = (8, 50.0)
@@ -53,20 +55,22 @@ class Problem:
 
 
 class Activity:
-    """Which examples of `visits` are worth a visit, judged by their scores."""
+    """Which examples are worth a visit, judged by their scores; `visited` (n,) tells which ever are."""
 
-    def __init__(self, visits: IntArray, labels: Labels) -> None:
-        self.labels = labels
-        self.visited = np.zeros(len(labels.signs), dtype=bool)
-        self.visited[visits] = True
+    def __init__(self, visited: BoolArray, labels: Labels) -> None:
+        self.visited, self.signs = visited, labels.signs
         self.before = np.full(labels.signs.shape, np.inf)
 
     def choose(self, scores: FloatArray, beta: FloatArray) -> IntArray:
         """Return the numbers of the examples that may move."""
         active = np.empty(len(scores), dtype=bool)
-        find_active(scores, self.before, self.labels.signs, beta, self.visited, active)
+        find_active(scores, self.before, self.signs, beta, self.visited, active)
         self.before = scores
         return np.flatnonzero(active)
+
+    def narrow(self, kept: IntArray) -> None:
+        """Forget all examples but some."""
+        self.visited, self.signs, self.before = self.visited[kept], self.signs[kept], self.before[kept]
 
 
 class GramRows:
@@ -100,7 +104,8 @@ class GramRows:
 class GramSweeps:
     """State of the sweeps over a kernel matrix.
 
-    `beta` : (n, K), y alpha; `F` : (K, n), scores by the matrix less its leading directions; `single` : in single
+    `beta` : (n, K), y alpha; `examples` : (m,), those whose scores are kept up, all at first, and later those that may
+    move; `G` : (m, m), their kernel matrix less its leading directions; `F` : (K, m), scores by G; `single` : in single
     precision
     """
 
@@ -111,37 +116,63 @@ class GramSweeps:
         self.rows, self.problem = rows, problem
         self.block = problem.labels.start(problem.C, rows.diagonal > 0)
         self.beta: FloatArray = self.block[5]
-        self.visits = np.flatnonzero(problem.labels.mixed & (rows.diagonal > 0))
         self.tops = Tops(rows.found, self.beta.shape[1], problem.mix)
-        self.single = single
-        self.G = rows.single if single else rows.double
+        self._widen(single)
         self.F = np.zeros(self.beta.shape[::-1], self.G.dtype)
-        self.activity = Activity(self.visits, problem.labels)
+
+    @property
+    def whole(self) -> bool:
+        """Whether estimates are of all examples."""
+        return len(self.examples) == len(self.beta)
+
+    def _widen(self, single: bool) -> None:
+        """Take all examples, whose scores are not known yet."""
+        self.single = single
+        self.G = self.rows.single if single else self.rows.double
+        self.examples = self.place = np.arange(len(self.beta))
+        self.seen = self.problem
+        self.activity = Activity(self.problem.labels.mixed & (self.rows.diagonal > 0), self.problem.labels)
+
+    def _narrow(self, kept: IntArray) -> None:
+        """Drop all of `examples` but some: the scores of the others are not kept up any more."""
+        self.examples = self.examples[kept]
+        self.place = np.full(len(self.beta), -1)
+        self.place[self.examples] = np.arange(len(kept))
+        self.G, self.F = square_of(self.G, kept), np.ascontiguousarray(self.F[:, kept])
+        self.seen = replace(self.problem, labels=self.problem.labels.take(self.examples))
+        self.activity.narrow(kept)
+
+    def choose(self) -> IntArray:
+        """Return the examples that may move, by the last estimate."""
+        active = self.activity.choose(self.scores, self.beta[self.examples])
+        chosen = self.examples[active]
+        if 0 < len(active) < NARROW * len(self.examples):
+            self._narrow(active)
+        return chosen
 
     def sweep(self, order: IntArray) -> None:
         """Visit the examples in the given order."""
         batches = np.full((-(-len(order) // BATCH), BATCH), -1)
         batches.flat[: len(order)] = order
-        rows, problem = self.rows, self.problem
-        tops = self.tops.arguments()
-        mixing = (problem.mix, problem.rho)
-        sweep_gram(self.G, rows.diagonal, tops, self.F, self.block, problem.C, *mixing, batches, VISITS)
+        rows, problem, tops = self.rows, self.problem, self.tops.arguments()
+        state = (self.G, self.place, rows.diagonal, tops, self.F, self.block)
+        sweep_gram(*state, problem.C, problem.mix, problem.rho, batches, VISITS)
         self.tops.settle()
 
     def estimate(self) -> tuple[float, float]:
-        """Return primal and dual objective by the scores that were kept up."""
-        rest = self.F.T.astype(np.float64)
-        square = float(np.vdot(self.beta, rest))
-        self.scores = scores = rest + self.rows.found.U @ self.problem.mixed(self.tops.omega)
+        """Return primal and dual objective by the scores that were kept up, as if the others were beyond margins."""
+        rest, beta = self.F.T.astype(np.float64), self.beta[self.examples]
+        square = float(np.vdot(beta, rest))
+        self.scores = scores = rest + self.rows.found.U[self.examples] @ self.problem.mixed(self.tops.omega)
         squares = square + self.tops.square(self.tops.omega), square + self.tops.square(self.tops.p)
-        return self.problem.objectives(scores, *squares, self.beta)
+        return self.seen.objectives(scores, *squares, beta)
 
     def certify(self) -> tuple[float, float]:
         """Return primal and dual objective from scratch."""
         self.coefficients = self.beta.copy()
         self.coefficients[self.rows.found.sample] += self.rows.found.A @ (self.tops.omega - self.tops.p)
         outputs = self._outputs()
-        scores = self.problem.mixed(outputs)
+        self.scores = scores = self.problem.mixed(outputs)
         self.plain = self.problem.mixed(outputs - self.rows.found.U @ (self.tops.omega - self.tops.p))
         squares = float(np.vdot(self.coefficients, scores)), float(np.vdot(self.beta, self.plain))
         return self.problem.objectives(scores, *squares, self.beta)
@@ -154,9 +185,8 @@ class GramSweeps:
         return np.asarray(self.rows.K[support].T @ self.coefficients[support])
 
     def refresh(self, single: bool) -> None:
-        """Replace the scores that were kept up by those of the last certificate."""
-        self.single = single
-        self.G = self.rows.single if single else self.rows.double
+        """Take all examples again, with the scores of the last certificate."""
+        self._widen(single)
         rest = self.plain - self.rows.found.U @ self.problem.mixed(self.tops.p)
         self.F = np.ascontiguousarray(rest.T, dtype=self.G.dtype)
 
@@ -190,7 +220,7 @@ class LinearRows:
 class LinearSweeps:
     """State of the sweeps over features; `beta` : (n, K), y alpha; `W` : weights that beta gives."""
 
-    single = False
+    single, whole = False, True
     # An estimate costs as much as a pass.
     estimates = 4
 
@@ -198,11 +228,14 @@ class LinearSweeps:
         self.rows, self.problem = rows, problem
         self.block = problem.labels.start(problem.C, rows.diagonal > 0)
         self.beta: FloatArray = self.block[5]
-        self.visits = np.flatnonzero(problem.labels.mixed & (rows.diagonal > 0))
         self.tops = Tops(rows.found, self.beta.shape[1], problem.mix)
         shape = rows.X.shape[1], self.beta.shape[1]
         self.W = np.zeros(shape if issparse(rows.X) else shape[::-1])
-        self.activity = Activity(self.visits, problem.labels)
+        self.activity = Activity(problem.labels.mixed & (rows.diagonal > 0), problem.labels)
+
+    def choose(self) -> IntArray:
+        """Return the examples that may move, by the last estimate."""
+        return self.activity.choose(self.scores, self.beta)
 
     def sweep(self, order: IntArray) -> None:
         """Visit the examples in the given order."""

@@ -197,6 +197,10 @@ def test_no_move_of_the_scores_improves_the_objective(exact, mixed, gaps):
             assert objective(F + size * K @ rng.standard_normal(F.shape)) >= model.info.objective * (1 - 1e-10)
 
 
+def movable(sweeps):
+    return np.flatnonzero(sweeps.problem.labels.mixed)
+
+
 def textbook_pass(K, Y, C, order, beta, exact, z, known):
     """Visit each example of `order` once: eq. 14 by bisection, or (4) pair by pair, of the labels that are known."""
     beta, signs = beta.copy(), np.where(Y, 1.0, -1.0)
@@ -229,7 +233,7 @@ def test_passes_are_those_of_the_textbook(kind, exact, gaps, monkeypatch):
     sweeps = rows.sweeps(Problem(Labels.of(Y, exact, known), 0.3, NO_MIX), False)
     rng, beta, z = np.random.default_rng(1), np.zeros(Y.shape), np.zeros((len(Y), Y.shape[1], Y.shape[1]))
     for _ in range(3):
-        order = rng.permutation(sweeps.visits)
+        order = rng.permutation(movable(sweeps))
         beta = textbook_pass(X @ X.T, Y, 0.3, order, beta, exact, z, known)
         sweeps.sweep(order)
         assert sweeps.beta == pytest.approx(beta, abs=1e-9)
@@ -239,7 +243,7 @@ def test_visiting_a_batch_again_is_visiting_its_examples_in_turn(monkeypatch):
     monkeypatch.setattr(_mlr_rows, "BATCH", 7)
     X, Y = random_problem()
     sweeps = GramRows(X @ X.T, NO_BOUNDS).sweeps(Problem(Labels.of(Y, False), 0.3, NO_MIX), False)
-    order = np.random.default_rng(1).permutation(sweeps.visits)
+    order = np.random.default_rng(1).permutation(movable(sweeps))
     sweeps.sweep(order)
     batches = [order[i : i + 7] for i in range(0, len(order), 7)]
     again = np.concatenate([np.tile(batch, _mlr_rows.VISITS) for batch in batches])
@@ -252,12 +256,34 @@ def test_scores_that_are_kept_up_are_those_of_the_certificate(single):
     X, Y = random_problem(n=150)
     sweeps = GramRows(KERNELS["rbf"](X, X, 0.1)).sweeps(Problem(Labels.of(Y, False), 1.0, label_mix(Y, 0.3)), single)
     for seed in range(4):
-        sweeps.sweep(np.random.default_rng(seed).permutation(sweeps.visits))
+        sweeps.sweep(np.random.default_rng(seed).permutation(movable(sweeps)))
         sweeps.tops.adapt(1.0)
         assert sweeps.estimate() == pytest.approx(sweeps.certify(), rel=1e-5 if single else 1e-11)
     F = sweeps.F.copy()
     sweeps.refresh(single)
     assert sweeps.F == pytest.approx(F, abs=1e-5 if single else 1e-11)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("single", [False, True])
+def test_scores_of_part_of_the_examples_are_kept_up_as_those_of_all(single, exact):
+    X, Y = random_problem(n=150)
+    K, mix = KERNELS["rbf"](X, X, 0.1), label_mix(Y, 0.3)
+    sweeps = GramRows(K).sweeps(Problem(Labels.of(Y, exact), 1.0, mix), single)
+    sweeps.sweep(movable(sweeps)[::3])
+    sweeps.estimate()
+    kept = np.flatnonzero(sweeps.beta.any(axis=1) | (np.arange(150) % 3 > 1))
+    sweeps._narrow(kept)
+    sweeps._narrow(np.flatnonzero(kept % 9 > 0))
+    part = kept[kept % 9 > 0]
+    sweeps.beta[np.setdiff1d(np.arange(150), part)] = 0.0
+    assert np.array_equal(sweeps.examples, part)
+    before = sweeps.estimate()[0], sweeps.scores.copy(), sweeps.beta.copy(), sweeps.tops.omega.copy()
+    sweeps.sweep(np.intersect1d(part, movable(sweeps))[::-1])
+    sweeps.estimate()
+    U = sweeps.rows.found.U
+    rest = (K - U @ U.T)[part] @ (sweeps.beta - before[2]) + U[part] @ (sweeps.tops.omega - before[3])
+    assert sweeps.scores - before[1] == pytest.approx(rest @ mix, abs=1e-5 if single else 1e-11)
 
 
 def test_directions_are_orthonormal_and_leave_a_positive_rest():
@@ -394,6 +420,25 @@ def test_a_failed_certificate_is_followed_by_better_scores_and_then_by_double_pr
     assert seen[0]
     assert not any(seen[1:])
     assert done.sweeps.F.dtype == np.float64
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_examples_that_were_dropped_too_early_come_back(single, monkeypatch):
+    """Two thirds of the examples are taken for settled in the first round, whatever their scores."""
+    X, Y = random_problem(n=200)
+    K, calls = KERNELS["rbf"](X, X, 0.3), []
+    choose, narrow = _mlr_rows.Activity.choose, _mlr_rows.GramSweeps._narrow
+    monkeypatch.setattr(
+        _mlr_rows.GramSweeps, "_narrow", lambda self, kept: calls.append(len(kept)) or narrow(self, kept)
+    )
+    monkeypatch.setattr(_mlr_rows.Activity, "choose", lambda *given: choose(*given)[:: 1 if calls else 3])
+    done = solved(GramRows(K), Y, 5.0, tol=1e-8, single=single)
+    assert calls
+    assert calls[0] <= 67
+    assert done.gap <= 1e-8
+    assert done.sweeps.whole or len(done.sweeps.examples) > 67
+    monkeypatch.undo()
+    assert done.dual == pytest.approx(solved(GramRows(K), Y, 5.0).dual, rel=1e-7)
 
 
 def test_more_correlation_brings_scores_of_related_labels_closer():

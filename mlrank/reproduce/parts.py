@@ -105,7 +105,7 @@ class TimesTable(BaseModel):
     table : what the paper calls it, such as "Table 3"
     protocol : what was decided where the paper is silent, one line each
     methods : what is timed, each with settings that leave nothing to search
-    expected : the paper's seconds per method
+    expected : the paper's seconds per method, null where it prints none
     spread : their standard deviations, where the paper gives them
     claim : what the paper concludes: the first method in `faster_first` is faster than each of the others
     repeats : splits to fit on, where not as many as for the recipe's own table
@@ -117,7 +117,7 @@ class TimesTable(BaseModel):
     table: str
     protocol: tuple[str, ...] = ()
     methods: dict[str, dict[str, Any]] = Field(min_length=2)
-    expected: dict[str, float] = Field(min_length=2)
+    expected: dict[str, float | None] = Field(min_length=2)
     spread: dict[str, float] = {}
     claim: str
     faster_first: tuple[str, ...] = Field(min_length=2)

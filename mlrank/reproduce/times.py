@@ -103,7 +103,8 @@ def _faster(
 ) -> tuple[Finding, str]:
     """Return whether the first method is faster than `slow` by the claim's factor, and by how much."""
     fast = times.faster_first[0]
-    paper = f"the paper's ratio is {times.expected[slow] / times.expected[fast]:.0f}"
+    theirs, least = times.expected[slow], times.expected[fast]
+    paper = f"the paper's ratio is {theirs / least:.0f}" if theirs and least else "the paper prints no seconds"
     quick, long = seconds[fast], seconds[slow]
     if quick is None or long is None or not _all_converged(by_method[fast]):
         return Finding(None), f"no pair of times at the same gap; {paper}"

@@ -14,6 +14,7 @@ __all__ = [
     "load_dataset",
     "load_model",
     "run",
+    "save_model",
 ]
 
 __version__ = "0.1.0"
@@ -29,6 +30,7 @@ _HOMES = {
     "load_dataset": "mlrank.datasets",
     "load_model": "mlrank.models",
     "run": "mlrank.notebook",
+    "save_model": "mlrank.notebook",
 }
 
 

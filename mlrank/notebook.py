@@ -1,25 +1,33 @@
-"""What a notebook or script needs of an experiment: run it, look at its tables, take its models."""
+"""What a notebook or script needs: run an experiment, look at its tables, take its models, keep a model of its own."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy.sparse import issparse
+
 from mlrank.arrays import BoolArray, FloatArray
 from mlrank.config import ExperimentConfig, load_config, parse_config
+from mlrank.datasets import Dataset, dataset_hash
 from mlrank.errors import UserError, unknown_name
 from mlrank.experiment import run as run_experiment
 from mlrank.metrics import MetricValue
 from mlrank.metrics import evaluate as compute
-from mlrank.models import StoredModel, load_model
-from mlrank.results import RunFolder
+from mlrank.models import PROBE_ROWS, Fit, Predictor, StoredModel, load_model, model_bytes
+from mlrank.results import RunFolder, checkout_commit
+from mlrank.results.files import write_atomic
+from mlrank.scaling import SCALERS
+from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.tables import Table, build_tables, environments_of, grid_to_html, render
 from mlrank.tables.arrange import to_grid
 from mlrank.tables.markup import html, html_table
+from mlrank.thresholds.cuts import LabelCut, OracleCut
 from mlrank.yamlfile import dump_yaml
 
-__all__ = ["Metrics", "Results", "evaluate", "run"]
+__all__ = ["Metrics", "Results", "evaluate", "run", "save_model"]
 
 
 class Metrics(dict[str, MetricValue]):
@@ -161,3 +169,84 @@ def _config(experiment: str | PathLike[str] | Mapping[str, Any] | ExperimentConf
     if isinstance(experiment, Mapping):
         return parse_config(dump_yaml(dict(experiment)), "experiment")
     return load_config(Path(experiment))
+
+
+def save_model(
+    path: str | PathLike[str],
+    model: Any,
+    train: TrainingSet,
+    *,
+    cut: Any = None,
+    solver: Any = None,
+    dataset: Dataset | None = None,
+    scaling: Any = None,
+    projection: Any = None,
+) -> None:
+    """Write a fitted model to a file that `load_model`, ``mlrank predict`` and ``mlrank evaluate`` open.
+
+    Parameters
+    ----------
+    path : str or path
+        It is written whole or not at all; what is there is replaced.
+    model : what a solver's ``fit`` returned
+    train : TrainingSet
+        What it was fitted to, before any scaling and projection.
+    cut : what a threshold's ``fit`` returned; scores above 0 are labels if left out
+    solver : the solver, to be named in the file with its settings
+    dataset : Dataset
+        Names the features and labels, and is known again when the model is judged on it. If left out, features are
+        numbered from 1 and labels from 0.
+    scaling, projection : fitted ones, through which rows go before they reach the model
+
+    Raises
+    ------
+    ValueError
+        If a part cannot be stored, or the data set has other features or labels.
+    UserError
+        If the file cannot be written.
+    """
+    m, k = train.n_features, train.n_labels
+    labels, features = tuple(map(str, range(k))), tuple(map(str, range(1, m + 1)))
+    if dataset is not None:
+        labels, features = dataset.label_names, dataset.feature_names
+        if (len(features), len(labels)) != (m, k):
+            found = f"{len(features)} features and {len(labels)} labels"
+            raise ValueError(f"the data set has {found}, the training set {m} and {k}")
+    cut = LabelCut(np.zeros(k)) if cut is None else cut
+    scaling = SCALERS["none"]().fit(train.X) if scaling is None else scaling
+    unlabeled = None if train.X_unlabeled is None else scaling(train.X_unlabeled)
+    scaled = replace(train, X=scaling(train.X), X_unlabeled=unlabeled)
+    predictor = Predictor(scaling, projection, model, cut, issparse(train.X))
+    fit = Fit.of(predictor, scaled, train.X[:PROBE_ROWS])
+    kinds = {role: part["kind"] for role, part in fit.parts.items()}
+    about: dict[str, Any] = {
+        "experiment": "",
+        "method": kinds["model"] if solver is None else _key(solver),
+        "split": "",
+        "solver": {"kind": kinds["model"], "settings": {}} if solver is None else _settings(solver),
+        "threshold": {"kind": kinds["cut"], "settings": {}, "scores": "", "oracle": isinstance(cut, OracleCut)},
+        "scale": kinds["scaling"],
+        "projection": {"kind": kinds["projection"], "settings": {}} if "projection" in kinds else None,
+        "data": _about_data(dataset, train),
+        "label_names": labels,
+        "feature_names": features,
+        "config": None,
+        "commit": checkout_commit(),
+    }
+    write_atomic(Path(path), model_bytes(fit, about))
+
+
+def _key(solver: Any) -> str:
+    kind = type(solver)
+    return next((key for key, cls in SOLVERS.items() if cls is kind), f"{kind.__module__}:{kind.__qualname__}")
+
+
+def _settings(solver: Any) -> dict[str, Any]:
+    return {"kind": _key(solver), "settings": {field.name: getattr(solver, field.name) for field in fields(solver)}}
+
+
+def _about_data(dataset: Dataset | None, train: TrainingSet) -> dict[str, Any]:
+    about: dict[str, Any] = {"name": "", "source": "", "hash": None, "n_train": train.n_samples}
+    if dataset is None:
+        return about
+    return about | {"name": dataset.name, "source": dataset.source, "hash": dataset_hash(dataset)}

@@ -6,12 +6,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 import mlrank
 from mlrank.config import parse_config
 from mlrank.errors import UserError
 from mlrank.metrics import METRICS
-from mlrank.notebook import Metrics, Results, evaluate, run
+from mlrank.models import load_model
+from mlrank.notebook import Metrics, Results, evaluate, run, save_model
+from mlrank.prediction import judge
+from mlrank.scaling import SCALERS
+from mlrank.solvers import PROJECTIONS, SOLVERS, TrainingSet
+from mlrank.thresholds import THRESHOLDS
 from tests.experiment.small import CONFIG, small_config, small_data, write_libsvm
 
 README = Path(__file__).parents[1] / "README.md"
@@ -134,3 +140,57 @@ def test_failed_and_unfinished_runs_have_no_model(tmp_path):
     assert "failed" in results._repr_html_()
     empty = Results(results.folder.create(tmp_path / "r", "none"), ("f1_micro",))
     assert "no run is finished" in empty._repr_html_()
+
+
+@pytest.mark.parametrize("key", ["rank_svm", "knn", "smse"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_model_of_ones_own_is_kept_and_opened_again(tmp_path, key, sparse):
+    X, Y = small_data()
+    X = csr_array(X) if sparse else X
+    solver = SOLVERS[key]()
+    train = TrainingSet(X[:60], Y[:60], X[60:] if solver.TRANSDUCTIVE else None)
+    model = solver.fit(train)
+    cut = THRESHOLDS["svr_midpoint"]().fit(model.decision_function(train.X), train.Y, train.X)
+    save_model(tmp_path / "a.model", model, train, cut=cut, solver=solver)
+    found = load_model(tmp_path / "a.model")
+    scores = model.decision_function(X[60:])
+    np.testing.assert_allclose(found.decision_function(X[60:]), scores, rtol=0, atol=1e-12)
+    assert np.array_equal(found.predict(X[60:]), cut(scores, X[60:]))
+    assert found.header.solver.kind == found.header.method == key
+    assert found.feature_names == ("1", "2", "3", "4", "5")
+    assert found.label_names == ("0", "1", "2", "3")
+
+
+def test_a_model_behind_scaling_and_projection_takes_rows_as_they_come(tmp_path):
+    X, Y = small_data()
+    train = TrainingSet(X[:60], Y[:60])
+    scaling = SCALERS["standard"]().fit(train.X)
+    scaled = TrainingSet(scaling(train.X), train.Y)
+    projection = PROJECTIONS["blda"]().fit(scaled)
+    model = SOLVERS["rank_svm"]().fit(TrainingSet(projection.transform(scaled.X), train.Y))
+    save_model(tmp_path / "a.model", model, train, scaling=scaling, projection=projection)
+    expected = model.decision_function(projection.transform(scaling(X[60:])))
+    found = load_model(tmp_path / "a.model")
+    np.testing.assert_allclose(found.decision_function(X[60:]), expected, rtol=0, atol=1e-12)
+    assert np.array_equal(found.predict(X[60:]), expected > 0)
+
+
+def test_the_data_set_names_what_a_model_of_ones_own_was_fitted_to(tmp_path, monkeypatch):
+    data = mlrank.load_dataset("yeast")
+    rows = data.official[0][:200]
+    train = TrainingSet(data.X[rows], data.Y[rows])
+    path = tmp_path / "a.model"
+    save_model(path, SOLVERS["rank_svm"]().fit(train), train, dataset=data)
+    found = load_model(path)
+    assert (found.label_names, found.feature_names) == (data.label_names, data.feature_names)
+    judged = judge(found, "yeast")
+    assert judged.title == "linear (linear, fitted to yeast) on yeast, 917 test rows of the official split"
+    assert judged.notes == ("the model was fitted to rows of these data: 200",)
+    with pytest.raises(ValueError, match="has 103 features and 14 labels, the training set 3 and 14"):
+        save_model(path, None, TrainingSet(train.X[:, :3], train.Y), dataset=data)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match=r"object has no arrays\(\) and meta\(\)"):
+        save_model(path, object(), train)
+    with pytest.raises(UserError, match="a file stands where a folder is needed"):
+        save_model(path / "b.model", SOLVERS["knn"]().fit(train), train)
+    assert path.read_bytes() == before

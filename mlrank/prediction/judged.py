@@ -76,8 +76,8 @@ def judge(
     scores, Y_pred = model.predictor.predict(X, truth, known)
     notes = [*_leak(model, dataset), *notes, *more]
     about = model.header
-    fitted = f"{about.method} ({about.solver.kind}, fitted to {about.data.name}, {about.split})"
-    title = f"{fitted} on {dataset.name}, {told}"
+    fitted = [about.solver.kind, about.data.name and f"fitted to {about.data.name}", about.split]
+    title = f"{about.method} ({', '.join(filter(None, fitted))}) on {dataset.name}, {told}"
     return Judged(evaluate(truth, scores, Y_pred, known), title, len(rows), tuple(notes))
 
 
@@ -112,7 +112,8 @@ def _rows(dataset: Dataset, part: str | None) -> tuple[IntArray, str]:
 def _leak(model: StoredModel, dataset: Dataset) -> list[str]:
     if model.header.data.hash != dataset_hash(dataset):
         return []
-    return [f"the model was fitted to rows of these data: {model.header.data.n_train}, split {model.header.split}"]
+    split = model.header.split and f", split {model.header.split}"
+    return [f"the model was fitted to rows of these data: {model.header.data.n_train}{split}"]
 
 
 def _labels(

@@ -48,7 +48,9 @@ def test_seconds_stand_beside_the_papers_and_the_ratio_is_told(timed, make):
 
 
 def test_the_paper_may_print_no_seconds(timed, make):
-    recipe = timed.model_copy(update={"times": timed.times.model_copy(update={"expected": {"slow": None, "fast": 2.0}})})
+    recipe = timed.model_copy(
+        update={"times": timed.times.model_copy(update={"expected": {"slow": None, "fast": 2.0}})}
+    )
     comparison, claim = judged(recipe, [run(make, "slow", 30.0), run(make, "fast", 2.0)])
     assert claim.details == ("slow took 15.0 times as long as fast; the paper prints no seconds",)
     assert [cell.paper for cell in comparison.cells] == [None, 2.0]

@@ -18,15 +18,17 @@ from mlrank.solvers._rank_svm_rows import NOISE, FlatRows
 
 __all__ = ["check_size", "gram_rows", "kernel_distance"]
 
-# Order of the largest matrix that is formed: 1.8 GB, and its eigenvectors as much again.
-ORDER_LIMIT = 15_000
+# Cells of the largest matrix that is formed: 1.7 GiB, and its eigenvectors as much again.
+CELLS_LIMIT = 15_000**2
 
 
-def check_size(order: int, what: str) -> None:
-    """Raise ValueError for a matrix of more than ORDER_LIMIT rows and columns."""
-    if order > ORDER_LIMIT:
-        needed = 8 * order**2 / 2**30
-        raise ValueError(f"{what} of order {order} needs {needed:.0f} GiB; at most order {ORDER_LIMIT} is supported")
+def check_size(rows: int, columns: int, what: str) -> None:
+    """Raise ValueError where `what` needs a matrix of more than CELLS_LIMIT cells."""
+    if rows * columns > CELLS_LIMIT:
+        needed, most = (8 * cells / 2**30 for cells in (rows * columns, CELLS_LIMIT))
+        raise ValueError(
+            f"{what} needs a matrix of {rows} x {columns} cells, {needed:.1f} GiB; at most {most:.1f} GiB are supported"
+        )
 
 
 def gram_rows(

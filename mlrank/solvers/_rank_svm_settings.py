@@ -60,7 +60,9 @@ def kernel_matrix(train: TrainingSet, solver: Any) -> FloatArray:
     ValueError
         If it does not fit into memory, or a precomputed one is not symmetric and positive semidefinite.
     """
-    check_size(train.n_samples, "a kernel matrix")
+    linear = solver.kernel == "linear"
+    what = "lam above 0 with more features than rows" if linear else f"kernel {solver.kernel!r}"
+    check_size(train.n_samples, train.n_samples, what)
     if solver.kernel != "precomputed":
         return KERNELS[solver.kernel](train.X, train.X, solver.gamma, solver.degree, solver.coef0)
     K: FloatArray = as_dense(train.X)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlrank.cli.check import check
+from mlrank.cli.completion import complete_dataset
 from mlrank.cli.convert import convert
 from mlrank.cli.fetch import fetch
 from mlrank.cli.options import Json
@@ -56,7 +57,10 @@ def list_datasets(as_json: Json = False) -> None:
 
 @app.command()
 def info(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A name from 'mlrank datasets list'.")],
+    name: Annotated[
+        str,
+        typer.Argument(metavar="NAME", help="A name from 'mlrank datasets list'.", autocompletion=complete_dataset),
+    ],
     as_json: Json = False,
 ) -> None:
     """Describe one data set: its files, addresses and citation and, if it is here, what is in it.

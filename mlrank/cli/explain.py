@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mlrank.cli.completion import complete_topic
 from mlrank.cli.options import Json
 
 if TYPE_CHECKING:
@@ -18,7 +19,12 @@ __all__ = ["explain"]
 
 def explain(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="A metric, solver, threshold, projection, verdict or recipe.")
+        str | None,
+        typer.Argument(
+            metavar="NAME",
+            help="A metric, solver, threshold, projection, verdict or recipe.",
+            autocompletion=complete_topic,
+        ),
     ] = None,
     run: Annotated[
         Path | None,

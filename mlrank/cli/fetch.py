@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mlrank.cli.completion import complete_dataset
 from mlrank.cli.options import Json, Quiet
 
 if TYPE_CHECKING:
@@ -13,7 +14,10 @@ __all__ = ["fetch", "fetch_entries"]
 
 
 def fetch(
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME...|all", help="Catalogue names, or all.")] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME...|all", help="Catalogue names, or all.", autocompletion=complete_dataset),
+    ] = None,
     show_list: Annotated[bool, typer.Option("--list", help="Print addresses and hashes instead.")] = False,
     mirror: Annotated[
         list[str] | None, typer.Option("--mirror", metavar="URL", help="A further address, tried after the published.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlrank.cli.attempts import Asked, attempt, planned
+from mlrank.cli.completion import complete_recipe
 from mlrank.cli.options import (
     Backend,
     DryRun,
@@ -31,7 +32,10 @@ ALL = "all"
 
 
 def reproduce(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Recipe, such as imageclef, or all.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Recipe, such as imageclef, or all.", autocompletion=complete_recipe),
+    ] = None,
     show_list: Annotated[bool, typer.Option("--list", help="List the recipes.")] = False,
     grid: Annotated[str | None, typer.Option("--grid", help="Grid of the recipe: coarse (default) or paper.")] = None,
     table: Annotated[str | None, typer.Option("--table", help="Another table of the recipe, such as 3.")] = None,

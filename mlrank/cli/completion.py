@@ -1,0 +1,34 @@
+"""What a shell completes, beside commands, options and files: names that are found without loading the libraries."""
+
+import re
+from pathlib import Path
+
+from mlrank.resources import shipped
+
+__all__ = ["complete_dataset", "complete_recipe", "complete_topic"]
+
+
+def complete_recipe(incomplete: str) -> list[str]:
+    """Return the recipes that begin so, and "all"."""
+    return _beginning(incomplete, [*_recipes(), "all"])
+
+
+def complete_dataset(incomplete: str) -> list[str]:
+    """Return the data sets of the catalogue that begin so."""
+    text = (shipped("datasets") / "catalogue.yaml").read_text(encoding="utf-8")
+    return _beginning(incomplete, re.findall(r"^([a-z0-9][a-z0-9-]*):", text, re.MULTILINE))
+
+
+def complete_topic(incomplete: str) -> list[str]:
+    """Return the recipes and solvers that begin so."""
+    solvers = Path(__file__).parents[1] / "solvers"  # one file each
+    keys = [path.stem for path in solvers.glob("[a-z]*.py") if path.stem not in ("base", "kinds")]
+    return _beginning(incomplete, [*_recipes(), *keys])
+
+
+def _recipes() -> list[str]:
+    return [path.stem for path in (shipped("configs") / "reproduce").glob("*.yaml")]
+
+
+def _beginning(incomplete: str, names: list[str]) -> list[str]:
+    return sorted({name for name in names if name.startswith(incomplete)})

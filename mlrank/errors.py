@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
-__all__ = ["UserError", "os_errors", "unknown_name"]
+__all__ = ["UserError", "not_among", "os_errors", "unknown_name"]
 
 
 class UserError(Exception):
@@ -40,12 +40,26 @@ def unknown_name(what: str, found: object, known: Iterable[str]) -> str:
     "unknown setting of rank_svm 'CC'. Did you mean 'C'? Known: C, tol."
     """
     names = sorted(known)
+    return f"unknown {what} '{found}'.{_hint(found, names)} Known: {', '.join(names)}."
+
+
+def not_among(name: str, found: object, known: Iterable[object]) -> str:
+    """Say that a setting has none of its few values, and which of them is nearest.
+
+    >>> not_among("loss", "hing", ["hinge", "squared_hinge"])
+    "loss must be one of hinge, squared_hinge, found 'hing'. Did you mean 'hinge'?"
+    """
+    values = [str(value) for value in known]
+    hint = _hint(found, sorted(values))
+    return f"{name} must be one of {', '.join(values)}, found {found!r}{'.' * bool(hint)}{hint}"
+
+
+def _hint(found: object, names: list[str]) -> str:
     near = get_close_matches(str(found), names, n=1, cutoff=0.5)
     if not near:
         lowered = {name.lower(): name for name in names}
         near = [lowered[hit] for hit in get_close_matches(str(found).lower(), lowered, n=1, cutoff=0.5)]
-    hint = f" Did you mean '{near[0]}'?" if near else ""
-    return f"unknown {what} '{found}'.{hint} Known: {', '.join(names)}."
+    return f" Did you mean '{near[0]}'?" if near else ""
 
 
 @contextmanager

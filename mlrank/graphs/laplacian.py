@@ -5,6 +5,7 @@ from scipy.sparse import csr_array, diags_array, issparse, triu
 from scipy.sparse.csgraph import connected_components
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_features
+from mlrank.errors import not_among
 
 __all__ = ["LAPLACIANS", "component_of", "degrees", "laplacian", "laplacian_product", "without_means"]
 
@@ -31,7 +32,7 @@ def laplacian(A: csr_array, kind: str = "combinatorial") -> csr_array:
     (n_samples, n_samples) csr_array
     """
     if kind not in LAPLACIANS:
-        raise ValueError(f"kind must be one of {', '.join(LAPLACIANS)}, found {kind!r}")
+        raise ValueError(not_among("kind", kind, LAPLACIANS))
     degree = degrees(A)
     if kind == "combinatorial":
         return csr_array(as_features(diags_array(degree) - A))

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_features, take_rows
+from mlrank.errors import not_among
 from mlrank.graphs.neighbors import knn
 
 __all__ = ["GRAPHS", "SYMMETRIZE", "cosine_graph", "gaussian_graph", "self_tuning_graph"]
@@ -113,7 +114,7 @@ def _check(n_neighbors: int, symmetrize: str) -> None:
     if n_neighbors < 1:
         raise ValueError(f"n_neighbors must be at least 1, found {n_neighbors}")
     if symmetrize not in SYMMETRIZE:
-        raise ValueError(f"symmetrize must be one of {', '.join(SYMMETRIZE)}, found {symmetrize!r}")
+        raise ValueError(not_among("symmetrize", symmetrize, SYMMETRIZE))
 
 
 def _symmetric(indices: IntArray, weights: FloatArray, symmetrize: str) -> csr_array:

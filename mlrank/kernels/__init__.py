@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mlrank.arrays import Features, FloatArray, as_dense
+from mlrank.errors import not_among
 from mlrank.kernels.chi2 import chi2_distances, chi2_similarities
 
 __all__ = ["KERNELS", "Kernel", "canonical", "check_kernel", "chi2_distances", "chi2_similarities"]
@@ -77,7 +78,7 @@ def check_kernel(name: str, precomputed: bool = False) -> None:
     """Raise ValueError unless `name` is a key of KERNELS, or "precomputed" where that is allowed."""
     known = (*KERNELS, "precomputed") if precomputed else tuple(KERNELS)
     if name not in known:
-        raise ValueError(f"kernel must be one of {', '.join(known)}, found {name!r}")
+        raise ValueError(not_among("kernel", name, known))
 
 
 def canonical(solver: S) -> S:

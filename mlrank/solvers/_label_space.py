@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mlrank.arrays import Features, FloatArray
-from mlrank.errors import unknown_name
+from mlrank.errors import not_among
 from mlrank.kernels import check_kernel
 from mlrank.linalg import CenteredRows
 from mlrank.solvers._kernel_model import KernelModel
@@ -145,7 +145,7 @@ def check_settings(solver: Any) -> None:
     check_kernel(solver.kernel)
     check_penalty("lam", solver.lam)
     if getattr(solver, "hat_bias", "centre") not in HAT_BIASES:
-        raise ValueError(unknown_name("hat_bias", solver.hat_bias, HAT_BIASES))
+        raise ValueError(not_among("hat_bias", solver.hat_bias, HAT_BIASES))
 
 
 def check_components(solver: Any, name: str = "n_components") -> None:

@@ -14,7 +14,7 @@ from mlrank.solvers._rank_svm_gram import check_size, gram_rows
 from mlrank.solvers._rank_svm_pairs import Pairs
 from mlrank.solvers._rank_svm_rows import FlatRows, better_dense
 from mlrank.solvers._rank_svm_sparse import SparseRows
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_names, check_positive
+from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_choices, check_positive
 
 __all__ = ["BIAS", "Prepared", "check_settings", "cost", "fitted", "kernel_matrix", "prepare_plain"]
 
@@ -44,7 +44,7 @@ class Prepared:
 def check_settings(solver: Any) -> None:
     """Raise ValueError for a setting out of range, or settings that do not go together."""
     check_positive(solver, "C", "gamma", "degree", "eps", "tol", "max_iter")
-    check_names(solver, CHOICES)
+    check_choices(solver, CHOICES)
     if solver.order == "cyclic" and solver.bias == "free":
         raise ValueError("order 'cyclic' is Algorithm 1 as printed, whose bias is penalised; found bias 'free'")
     for name, value in (("order", "cyclic"), ("stop", "step")):

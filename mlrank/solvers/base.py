@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features, read_only, take_rows
-from mlrank.errors import unknown_name
+from mlrank.errors import not_among
 
 __all__ = [
     "FitInfo",
@@ -21,7 +21,6 @@ __all__ = [
     "Solver",
     "TrainingSet",
     "check_choices",
-    "check_names",
     "check_not_negative",
     "check_positive",
     "is_pairwise",
@@ -239,14 +238,7 @@ def check_choices(solver: Any, choices: Mapping[str, Collection[Any]]) -> None:
     """Raise ValueError unless each setting named in `choices` has one of the values listed for it."""
     for name, known in choices.items():
         if getattr(solver, name) not in known:
-            raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, found {getattr(solver, name)!r}")
-
-
-def check_names(solver: Any, choices: Mapping[str, Collection[str]]) -> None:
-    """As `check_choices`, with the nearest name in the message."""
-    for name, known in choices.items():
-        if getattr(solver, name) not in known:
-            raise ValueError(unknown_name(name, getattr(solver, name), known))
+            raise ValueError(not_among(name, getattr(solver, name), known))
 
 
 def relative_gap(primal: float, dual: float) -> float:

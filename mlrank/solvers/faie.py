@@ -33,7 +33,7 @@ from mlrank.solvers._label_space import (
     signs,
     truncated,
 )
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_names, check_not_negative
+from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_choices, check_not_negative
 
 __all__ = ["FaIE"]
 
@@ -90,7 +90,7 @@ class FaIE:
     def __post_init__(self) -> None:
         check_settings(self)
         check_not_negative(self, "alpha")
-        check_names(self, {"coding": CODINGS})
+        check_choices(self, {"coding": CODINGS})
 
     def prepare(self, train: TrainingSet) -> LabelSpace:
         """Decompose the rows, which n_components, lam and alpha share.

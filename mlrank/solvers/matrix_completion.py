@@ -38,7 +38,7 @@ from mlrank.arrays import FloatArray, as_dense
 from mlrank.linalg.shrink import largest_singular_value
 from mlrank.solvers._completion_steps import CONSTRAINTS, FEATURE_LOSSES, Completion, Point
 from mlrank.solvers._transductive import TransductiveModel, all_rows, row_digests
-from mlrank.solvers.base import FitInfo, TrainingSet, check_names, check_positive
+from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_positive
 
 __all__ = ["MatrixCompletion"]
 
@@ -90,7 +90,7 @@ class MatrixCompletion:
 
     def __post_init__(self) -> None:
         check_positive(self, "lam", "gamma", "mu", "tol", "max_iter")
-        check_names(self, CHOICES)
+        check_choices(self, CHOICES)
         if self.features == "chi2" and self.constraint == "none":
             raise ValueError("features 'chi2' goes with constraint 'nonnegative' or 'simplex', found constraint 'none'")
 

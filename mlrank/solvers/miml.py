@@ -38,7 +38,7 @@ from mlrank.solvers._label_space import check_components, n_components_of
 from mlrank.solvers._ridge_space import RidgeSpace
 from mlrank.solvers._sparse_bayes import relevance
 from mlrank.solvers._transductive import all_rows
-from mlrank.solvers.base import FitInfo, TrainingSet, check_names, check_positive
+from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_positive
 
 __all__ = ["CompressedModel", "SparseBayesianCS"]
 
@@ -107,7 +107,7 @@ class SparseBayesianCS:
         check_components(self)
         check_positive(self, "s2", "c2", "budget", "gamma", "degree", "tol", "max_iter")
         check_kernel(self.kernel)
-        check_names(self, CHOICES)
+        check_choices(self, CHOICES)
         if self.budget > 1:
             raise ValueError(f"budget is a part of the rows, at most 1, found {self.budget!r}")
         if self.budget < 1 and self.protocol == "passive":

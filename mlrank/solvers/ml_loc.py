@@ -37,7 +37,7 @@ from mlrank.solvers._label_space import check_components, n_components_of
 from mlrank.solvers._loc_codes import best_codes
 from mlrank.solvers._loc_groups import Groups, column_spread, divided, label_groups
 from mlrank.solvers._ridge_space import RidgeSpace, linear_space
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_names, check_not_negative, check_positive
+from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_choices, check_not_negative, check_positive
 from mlrank.solvers.binary_svm import BinarySVM
 
 __all__ = ["MLLOC", "LocModel"]
@@ -122,7 +122,7 @@ class MLLOC:
         check_positive(self, "lam1", "gamma", "degree", "code_lam", "tol", "max_iter")
         check_not_negative(self, "lam2")
         check_kernel(self.kernel)
-        check_names(self, {"label_coding": CODINGS})
+        check_choices(self, {"label_coding": CODINGS})
 
     def prepare(self, train: TrainingSet) -> Begun:
         """Scale the rows, group the label sets and decompose the rows for the regression of codes."""

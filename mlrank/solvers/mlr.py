@@ -53,7 +53,7 @@ from mlrank.solvers.base import (
     FitInfo,
     LinearModel,
     TrainingSet,
-    check_names,
+    check_choices,
     check_not_negative,
     check_positive,
     relative_gap,
@@ -147,7 +147,7 @@ class MultiLabelRanking:
     def __post_init__(self) -> None:
         check_positive(self, "C", "gamma", "degree", "tol", "max_iter")
         check_not_negative(self, "correlation")
-        check_names(self, CHOICES)
+        check_choices(self, CHOICES)
         if self.correlation >= 1:
             raise ValueError(f"correlation must be below 1, found {self.correlation:g}")
         if not isinstance(self.halve, bool):

@@ -41,7 +41,7 @@ from mlrank.kernels.rows import KernelRows
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._svm_perf_planes import LabelSearch, Point, Side, Solution
 from mlrank.solvers._svm_perf_platt import log_odds
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_names, check_positive, relative_gap
+from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_choices, check_positive, relative_gap
 
 __all__ = ["SVMPerfROC", "search_labels"]
 
@@ -148,7 +148,7 @@ class SVMPerfROC:
     def __post_init__(self) -> None:
         check_positive(self, "C", "gamma", "degree", "tol", "max_iter")
         check_kernel(self.kernel, precomputed=True)
-        check_names(self, {"C_convention": C_CONVENTION, "planes": PLANES})
+        check_choices(self, {"C_convention": C_CONVENTION, "planes": PLANES})
 
     def canonical(self) -> "SVMPerfROC":
         """Return the solver with what has no effect at its default: constants of other kernels."""

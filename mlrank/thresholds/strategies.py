@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, as_features
-from mlrank.errors import unknown_name
+from mlrank.errors import not_among
 from mlrank.thresholds.base import Cut
 from mlrank.thresholds.cuts import FeatureCut, LabelCut, OracleCut, ScoreCut, TopCut, check_scores
 from mlrank.thresholds.svr import linear_svr
@@ -267,4 +267,4 @@ def _check_number(name: str, value: Any, above: float = -np.inf, least: float = 
 
 def _check_target(target: str) -> None:
     if target not in TARGETS:
-        raise ValueError(unknown_name("target", target, TARGETS))
+        raise ValueError(not_among("target", target, TARGETS))

@@ -42,7 +42,7 @@ def complete(*words):
     [
         (["repr"], ["reproduce"]),
         (["reproduce", "mlr"], ["mlr-toy"]),
-        (["datasets", "info", "yea"], ["yeast"]),
+        (["datasets", "info", "yeast-"], ["yeast-libsvm"]),
         (["explain", "rank_h"], ["rank_hlapsvm"]),
     ],
 )

@@ -297,9 +297,9 @@ def test_penalties_out_of_range_are_refused(key, value):
 
 
 def test_unknown_choices_are_refused():
-    with pytest.raises(ValueError, match=r"unknown hat_bias 'center'. Did you mean 'centre'"):
+    with pytest.raises(ValueError, match=r"hat_bias must be one of .*, found 'center'. Did you mean 'centre'"):
         CPLST(hat_bias="center")
-    with pytest.raises(ValueError, match=r"unknown coding 'sign'. Did you mean 'signs'"):
+    with pytest.raises(ValueError, match=r"coding must be one of .*, found 'sign'. Did you mean 'signs'"):
         FaIE(coding="sign")
     with pytest.raises(ValueError, match="alpha must be a number"):
         FaIE(alpha=-1.0)

@@ -240,5 +240,5 @@ def test_wrong_input_is_told():
         )
     with pytest.raises(ValueError, match="features 'chi2' goes with constraint 'nonnegative' or 'simplex'"):
         MatrixCompletion(features="chi2")
-    with pytest.raises(ValueError, match=r"unknown constraint 'simplx'. Did you mean 'simplex'"):
+    with pytest.raises(ValueError, match=r"constraint must be one of .*, found 'simplx'. Did you mean 'simplex'"):
         MatrixCompletion(constraint="simplx")

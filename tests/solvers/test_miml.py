@@ -283,7 +283,7 @@ def test_wrong_settings_are_told():
     for settings, message in (
         ({"budget": 1.5}, "budget is a part of the rows, at most 1, found 1.5"),
         ({"budget": 0.5}, "budget goes with protocol 'active_in_train'"),
-        ({"selection": "mi"}, r"unknown selection 'mi'"),
+        ({"selection": "mi"}, r"selection must be one of .*, found 'mi'"),
         ({"s2": 0}, "s2 must be a number above 0"),
         ({"n_components": 1.0}, "whole number or a part of the labels below 1"),
     ):

@@ -278,7 +278,7 @@ def test_wrong_settings_are_told():
         ({"n_groups": 2.5}, "n_groups must be a whole number or a part"),
         ({"lam1": 0}, "lam1 must be a number above 0"),
         ({"lam2": -1}, "lam2 must be a number, 0 or above"),
-        ({"label_coding": "sign"}, r"unknown label_coding 'sign'. Did you mean 'signs'"),
+        ({"label_coding": "sign"}, r"label_coding must be one of signs, zero_one, found 'sign'. Did you mean 'signs'"),
     ):
         with pytest.raises(ValueError, match=message):
             MLLOC(**settings)

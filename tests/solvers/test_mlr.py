@@ -534,10 +534,10 @@ def test_rows_that_have_no_kernel_are_refused():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"kernel": "chi"}, "unknown kernel 'chi'. Did you mean 'chi2'"),
-        ({"formulation": "exakt"}, "unknown formulation 'exakt'. Did you mean 'exact'"),
-        ({"bias": "free"}, "unknown bias 'free'"),
-        ({"C_convention": "eq3"}, "unknown C_convention 'eq3'"),
+        ({"kernel": "chi"}, "kernel must be one of .*, found 'chi'. Did you mean 'chi2'"),
+        ({"formulation": "exakt"}, "formulation must be one of .*, found 'exakt'. Did you mean 'exact'"),
+        ({"bias": "free"}, "bias must be one of none, augmented, found 'free'"),
+        ({"C_convention": "eq3"}, "C_convention must be one of eq4, eq2, found 'eq3'"),
         ({"correlation": 1.0}, "correlation must be below 1, found 1"),
         ({"correlation": -0.1}, "correlation must be a number, 0 or above, found -0.1"),
         ({"halve": 1}, "halve must be true or false, found 1"),

@@ -293,5 +293,5 @@ def test_nothing_to_rank_is_refused(Y):
 
 
 def test_an_unknown_bias_is_refused():
-    with pytest.raises(ValueError, match=r"unknown bias 'maybe'\. Known: augmented, free, none"):
+    with pytest.raises(ValueError, match=r"bias must be one of augmented, free, none, found 'maybe'"):
         RankSVM(bias="maybe")

@@ -296,8 +296,8 @@ class TestLogOdds:
     ("wrong", "message"),
     [
         ({"kernel": "chi"}, "kernel must be one of linear, .*, precomputed, found 'chi'"),
-        ({"planes": "line"}, "unknown planes 'line'"),
-        ({"C_convention": "percent"}, "unknown C_convention 'percent'"),
+        ({"planes": "line"}, "planes must be one of .*, found 'line'"),
+        ({"C_convention": "percent"}, "C_convention must be one of .*, found 'percent'"),
         ({"gamma": 0.0}, "gamma must be a number above 0"),
     ],
 )

@@ -10,7 +10,13 @@ For another loss than the squared one, U minimises the parabola of the loss's cu
 instead: a proximal step, by the same diagonal or the same products as the squared loss needs.
 
 The penalty beta is doubled or halved where the relative residuals, U - V and beta times the step of V, differ by a
-factor of five: it costs nothing to change. The start needs no beta: V, and T from the gradient there.
+factor of five: it costs nothing to change.
+
+Where G is diagonal, the steps are started from the dual: T is the gradient at V = 0, or at a start that is given, with
+its singular values cut at lam, and V is what belongs to it, the minimum of the quadratic part less <T, V>. Where lam
+binds all of them or few, that is the solution already, or nearly so. Then U + T/beta, which determines the step after
+it, is mixed from the last ones; a step costs an eigen-decomposition, and mixing next to nothing. Other steps begin with
+V, and T from the gradient there.
 """
 
 from dataclasses import dataclass
@@ -21,12 +27,13 @@ import numpy as np
 from mlrank.arrays import FloatArray
 from mlrank.linalg import largest_singular_value, shrink_singular_values
 from mlrank.solvers._slrm_losses import Loss
+from mlrank.solvers._slrm_mixing import Mixing
 from mlrank.solvers._slrm_systems import EigenSystem, System
 
-__all__ = ["Solution", "Stop", "least_squares", "minimize", "minimize_squared"]
+__all__ = ["Solution", "Stop", "cut_at", "least_squares", "minimize", "minimize_squared"]
 
-# Residuals may differ by the first factor before beta is changed by the second. After so many steps it stays, since
-# only then the method is known to converge.
+# Residuals may differ by the first factor before beta is changed by the second. After so many steps it stays, and steps
+# are not mixed any more, since only then the method is known to converge.
 BALANCE = 5.0
 FACTOR = 2.0
 ADAPTED_STEPS = 500
@@ -34,6 +41,9 @@ ADAPTED_STEPS = 500
 CERTIFY_EVERY = 5
 # Of the gap that is asked for, what rounding in the multiplier may cost.
 ROUNDING = 0.1
+# Of a start: each step cuts its multiplier exactly.
+CUT_ACCURACY = 1e-5
+EPS = float(np.finfo(np.float64).eps)
 
 
 class Stop(NamedTuple):
@@ -84,40 +94,46 @@ class _State:
     def zero(cls, like: FloatArray, beta: float) -> "_State":
         return cls(np.zeros_like(like), np.zeros_like(like), beta, np.zeros(min(like.shape)))
 
-    def shrink(self, U: FloatArray, lam: float, accuracy: float) -> None:
-        """Move V and T."""
-        A = U + self.T / self.beta
+    def shrink(self, A: FloatArray, lam: float, accuracy: float) -> None:
+        """Move V and T, where A = U + T/beta."""
         self.V, self.values, self.slack = shrink_singular_values(A, lam / self.beta, accuracy, len(self.values))
         self.T = self.beta * (A - self.V)
 
-    def adapt(self, U: FloatArray, before: FloatArray) -> None:
-        """Change beta where one residual is much larger than the other."""
+    def adapt(self, U: FloatArray, before: FloatArray) -> bool:
+        """Change beta where one residual is much larger than the other; return whether it was."""
         largest = max(float(np.linalg.norm(U)), float(np.linalg.norm(self.V)))
         primal = float(np.linalg.norm(U - self.V)) * float(np.linalg.norm(self.T))
         dual = self.beta * float(np.linalg.norm(self.V - before)) * largest
+        last = self.beta
         if primal > BALANCE * dual:
             self.beta *= FACTOR
         elif dual > BALANCE * primal:
             self.beta /= FACTOR
+        return self.beta != last
 
 
-def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop, start: FloatArray | None) -> Solution:
+def cut_at(lam: float, T: FloatArray) -> FloatArray:
+    """Return `T` with the singular values above lam lowered to it."""
+    return np.asarray(T - shrink_singular_values(T, lam, CUT_ACCURACY).matrix)
+
+
+def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop, T: FloatArray) -> Solution:
     """Minimise 1/2 |Xl V - Y|^2 + gamma/2 trace(V'X'LXV) + lam |V|_*, `square` = |Y|^2, where G is diagonal.
 
-    T certifies each step: where no singular value of Z exceeds lam, |Y|^2 / 2 - trace((B - Z)' G^-1 (B - Z)) / 2 with
-    B = Xl'Y is at most the minimum.
+    `T` is a multiplier to start from. That of a step certifies it: where no singular value of Z exceeds lam,
+    |Y|^2 / 2 - trace((B - Z)' G^-1 (B - Z)) / 2 with B = Xl'Y is at most the minimum.
     """
     e, B = system.values[:, None], system.cross
-    state = _State.zero(B, stop.beta or system.penalty)
-    if start is not None:
-        state.V, state.T = start, B - e * start
-    bound, share = -np.inf, 1.0
+    state = _State((B - T) / e, T, stop.beta or system.penalty, np.zeros(min(B.shape)))
+    A = state.V + T / state.beta
+    # At most this part of the objective is the nuclear norm, and rounding in T counts for so much.
+    least = 0.5 * square - 0.5 * float(np.vdot(state.V, B - T))
+    share = min(1.0, lam * np.sqrt(min(B.shape)) * float(np.linalg.norm(state.V)) / max(least, EPS * square))
+    mixing, bound = Mixing(), -np.inf
     trace: list[float] = []
     while True:
-        # A start is shrunk as it is: if it is good already, nothing else is to be done.
-        first = not trace and start is not None
-        U, before = state.V if first else (B + state.beta * state.V - state.T) / (e + state.beta), state.V
-        state.shrink(U, lam, ROUNDING * stop.tol / share)
+        before = state.V
+        state.shrink(A, lam, ROUNDING * stop.tol / max(share, stop.tol))
         nuclear = lam * float(state.values.sum())
         objective = 0.5 * square - float(np.vdot(B - 0.5 * e * state.V, state.V)) + nuclear
         rest = B - state.T / (1.0 + state.slack)
@@ -126,9 +142,14 @@ def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop,
         gap = _relative_gap(objective, bound)
         if gap <= stop.tol or len(trace) >= stop.max_iter:
             return Solution(state.V, len(state.values), gap, len(trace), tuple(trace))
-        share = max(nuclear / objective, stop.tol)
-        if stop.beta is None and len(trace) < ADAPTED_STEPS:
-            state.adapt(U, before)
+        share = nuclear / objective
+        U = (B + state.beta * state.V - state.T) / (e + state.beta)
+        free = stop.beta is None and len(trace) < ADAPTED_STEPS
+        if free and len(trace) > 1 and state.adapt(U, before):
+            mixing.clear()
+            A = (B + state.beta * state.V - state.T) / (e + state.beta) + state.T / state.beta
+        else:
+            A = mixing.next(A, U - state.V) if free else U + state.T / state.beta
 
 
 def least_squares(system: System, loss: Loss, stop: Stop) -> Solution:
@@ -157,7 +178,7 @@ def minimize(system: System, loss: Loss, lam: float, stop: Stop, start: FloatArr
             B = system.back(loss.curvature * F - loss.gradient(F))
             U = system.solve(B + state.beta * state.V - state.T, state.beta, U)
             F = system.outputs(U)
-        state.shrink(U, lam, ROUNDING * stop.tol)
+        state.shrink(U + state.T / state.beta, lam, ROUNDING * stop.tol)
         if n_iter == 1 or n_iter % CERTIFY_EVERY == 0 or n_iter == stop.max_iter:
             best = best.tightened(system, loss, lam, state)
             if best.gap <= stop.tol:

@@ -90,9 +90,20 @@ class Problem:
     def lambda_max(self) -> float:
         """The least lam at which all weights are zero: the largest singular value of the loss's gradient there."""
         if self.exact:
-            return largest_singular_value(self.cross)
+            return float(self._cross_spectrum[0][-1])
         gradient = self.loss.gradient(np.zeros_like(self.loss.targets))
         return largest_singular_value(self.labeled.transpose_times(gradient))
+
+    @cached_property
+    def _cross_spectrum(self) -> tuple[FloatArray, FloatArray]:
+        """The singular values of Xl'Y, increasing, and its right singular vectors."""
+        squares, vectors = eigh(self.cross.T @ self.cross, driver="evd", overwrite_a=True, check_finite=False)
+        return np.sqrt(np.maximum(squares, 0.0)), vectors
+
+    def cut(self, lam: float) -> FloatArray:
+        """Return the matrix (r, r) that cuts the singular values of Xl'Y at lam, in all coordinates of its rows."""
+        values, vectors = self._cross_spectrum
+        return (vectors * (lam / np.maximum(values, lam))) @ vectors.T
 
     @property
     def exact(self) -> bool:

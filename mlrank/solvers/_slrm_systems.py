@@ -177,6 +177,11 @@ class EigenSystem:
         found: FloatArray = self.values[:, None] * V - self.curvature * self.back(F)
         return found
 
+    def gradient(self, V: FloatArray) -> FloatArray:
+        """Return Xl'Y - G V, minus the gradient of the quadratic part."""
+        found: FloatArray = self.cross - self.values[:, None] * V
+        return found
+
     def lift(self, V: FloatArray) -> FloatArray:
         """Return V as weights of the features."""
         return self.coordinates.lift(self.vectors @ V)

@@ -35,7 +35,7 @@ from mlrank.arrays import Features, FloatArray
 from mlrank.graphs import gaussian_graph, self_tuning_graph
 from mlrank.graphs.weights import SYMMETRIZE
 from mlrank.linalg import CenteredRows
-from mlrank.solvers._slrm_admm import Solution, Stop, least_squares, minimize, minimize_squared
+from mlrank.solvers._slrm_admm import Solution, Stop, cut_at, least_squares, minimize, minimize_squared
 from mlrank.solvers._slrm_data import coded, dense_if_full, never_known, notes
 from mlrank.solvers._slrm_labels import label_correlation, related_labels
 from mlrank.solvers._slrm_losses import LOSSES, Loss
@@ -254,12 +254,17 @@ class SLRM:
         return LowRankModel(coef, intercept, found.rank, np.array(found.trace) / half, info)
 
     def path(self, train: TrainingSet, lams: Sequence[float], prepared: Problem | None = None) -> list[LowRankModel]:
-        """Fit several lam, the largest first, each from the solution before; return the models in the order given."""
+        """Fit several lam; return the models in the order given.
+
+        Where G is not diagonal, or the loss another, the largest comes first and each starts from the solution before.
+        Elsewhere a fit's own start is as good, and costs less than one from a model does.
+        """
         problem = self.prepare(train) if prepared is None else prepared
+        alone = problem.exact and not problem.by_products
         models: dict[float, LowRankModel] = {}
         last = None
         for lam in sorted(set(lams), reverse=True):
-            last = models[lam] = replace(self, lam=lam).fit(train, problem, last)
+            last = models[lam] = replace(self, lam=lam).fit(train, problem, None if alone else last)
         return [models[lam] for lam in lams]
 
     def _solve(self, problem: Problem, system: System, lam: float, start: FloatArray | None) -> Solution:
@@ -268,7 +273,8 @@ class SLRM:
         if lam == 0:
             return least_squares(system, loss, stop)
         if problem.exact and isinstance(system, EigenSystem):
-            return minimize_squared(system, float(np.vdot(loss.targets, loss.targets)), lam, stop, start)
+            T = system.cross @ problem.cut(lam) if start is None else cut_at(lam, system.gradient(start))
+            return minimize_squared(system, float(np.vdot(loss.targets, loss.targets)), lam, stop, T)
         return minimize(system, loss, lam, stop, start)
 
     def _zero(self, train: TrainingSet, problem: Problem, half: float, notes: tuple[str, ...]) -> LowRankModel:

@@ -176,25 +176,38 @@ def test_corel5k_beside_faie(part):
 
 @pytest.mark.parametrize("name", list(SIZES))
 def test_49_grid_points_beside_one_fit(name):
+    """One fit is that at lam = gamma = 1, from the rows on: graph, X'LX, decomposition and steps.
+
+    Where it takes a single step, as on Corel5k, 49 points cannot come near six of it: each needs a decomposition of a
+    k x k matrix and its weights written out, 18 ms or so beside 80 for the fit. So the mean fit alone is shown too.
+    """
     train = rows_of(name)
     solver = SLRM(tol=TOL)
+    graph, made = best(lambda: solver.prepare(train).graph, 2)
 
     def grid():
         prepared = solver.prepare(train)
+        prepared.graph = made
         models = [replace(solver, gamma=gamma).path(train, DECADES, prepared) for gamma in DECADES]
         return [model for of_gamma in models for model in of_gamma]
 
-    one, _ = best(lambda: solver.fit(train), 2)
-    seconds, models = best(grid, 1)
+    def alone(lam, gamma):
+        prepared = solver.prepare(train)
+        prepared.graph = made
+        return replace(solver, lam=lam, gamma=gamma).fit(train, prepared)
+
+    one, single = best(lambda: alone(1.0, 1.0))
+    seconds, models = best(grid, 2)
+    each = [best(lambda lam=lam, gamma=gamma: alone(lam, gamma), 1)[0] for gamma in DECADES for lam in DECADES]
     steps = sum(model.info.n_iter for model in models)
-    graph, _ = best(lambda: solver.prepare(train).graph, 1)
-    bare = (seconds - graph) / (one - graph)
+    mean = float(np.mean(each))
+    print(f"\n  {name}: lam = gamma = 1 {one:.3f} s, {single.info.n_iter} steps, and the graph {graph:.3f} s;", end="")
     print(
-        f"\n  {name}: lam = gamma = 1 {one:.2f} s, of which the graph {graph:.2f} s; 49 points {seconds:.2f} s,", end=""
+        f" 49 points {seconds:.2f} s, {steps} steps: {(seconds + graph) / (one + graph):.1f} x with the graph in both,"
     )
-    print(f" {steps} steps: {seconds / one:.2f} x, besides the graph {bare:.1f} x")
+    print(f"    {seconds / one:.1f} x without; {seconds / mean:.1f} x the mean of 49 fits alone, {mean:.3f} s")
     assert len(models) == 49
     assert max(model.info.optimality for model in models) <= TOL
-    # With 374 labels shrinking takes most of the time, and one fit of a few steps is short beside 248 of them.
+    assert seconds < sum(each) / 2
     if name != "corel5k":
-        assert seconds <= 6 * one
+        assert seconds + graph <= 6 * (one + graph)

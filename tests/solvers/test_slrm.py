@@ -1,5 +1,7 @@
 """SLRM with the squared loss against fixtures, its definition and the conditions of optimality."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,6 +10,8 @@ from scipy.sparse import csr_array
 
 from mlrank.graphs import gaussian_graph, self_tuning_graph
 from mlrank.solvers import TrainingSet, _slrm_problem
+from mlrank.solvers._slrm_admm import cut_at
+from mlrank.solvers._slrm_mixing import Mixing
 from mlrank.solvers.slrm import SLRM
 from tests.solvers.problems import SCENARIOS, load, random_problem
 from tests.solvers.slrm_reference import dense_graph, minimum, objective, smoothness
@@ -219,19 +223,67 @@ def test_few_distinct_labels_are_solved_in_their_row_space():
     assert start.info.n_iter == 1
 
 
-def test_a_path_gives_the_solutions_in_the_order_asked_for_in_fewer_steps():
+@pytest.mark.parametrize("changed", [{}, {"loss": "logistic"}, {"u_step": "products"}])
+def test_a_path_gives_the_solutions_in_the_order_asked_for(changed):
     train = semi_supervised(60, 40, 12, 9, seed=3)
-    solver = SLRM(gamma=0.01, tol=1e-7)
-    lams = [0.1, 30.0, 1.0, 1e6, 0.3, 3.0, 1.0]
+    solver = SLRM(gamma=0.01, tol=1e-7, **changed)
+    lams = [0.3, 30.0, 1.0, 1e6, 3.0, 1.0]
     models = solver.path(train, lams)
-    alone = [SLRM(lam, 0.01, tol=1e-7).fit(train) for lam in lams]
+    alone = [replace(solver, lam=lam).fit(train) for lam in lams]
     for warm, cold in zip(models, alone, strict=True):
         assert warm.info.converged
         assert warm.info.objective == pytest.approx(cold.info.objective, rel=2e-7)
         assert np.allclose(warm.coef, cold.coef, atol=3e-3)
     assert not models[3].coef.any()
-    assert models[2] is models[6]
-    assert sum(m.info.n_iter for m in models) < sum(m.info.n_iter for m in alone)
+    assert models[2] is models[5]
+    if changed:
+        assert sum(m.info.n_iter for m in models) < sum(m.info.n_iter for m in alone)
+    else:
+        assert all(warm.coef.tobytes() == cold.coef.tobytes() for warm, cold in zip(models, alone, strict=True))
+
+
+def test_one_step_is_enough_where_the_start_is_the_solution():
+    rows, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((30, 6)))
+    train = TrainingSet(rows, random_problem(30, 6, 4)[1])
+    left, values, right = np.linalg.svd(rows.T @ np.where(train.Y, 1.0, -1.0), full_matrices=False)
+    for lam in (0.1, float(values[1])):
+        model = SLRM(lam, 0.0, tol=1e-9).fit(train)
+        assert model.info.n_iter == 1
+        assert np.allclose(model.coef.T, (left * np.maximum(values - lam, 0)) @ right, atol=1e-10)
+
+
+def test_the_multiplier_to_start_from_has_no_singular_value_above_lam():
+    problem = SLRM().prepare(semi_supervised(60, 40, 12, 9, seed=3))
+    cross = problem.cross
+    for lam in (1e-3, 5.0, problem.lambda_max * 2):
+        left, values, right = np.linalg.svd(cross, full_matrices=False)
+        assert np.allclose(cross @ problem.cut(lam), (left * np.minimum(values, lam)) @ right, atol=1e-9)
+        assert np.allclose(cut_at(lam, cross), (left * np.minimum(values, lam)) @ right, atol=1e-9)
+
+
+def test_mixing_finds_where_a_linear_residual_vanishes():
+    rng = np.random.default_rng(0)
+    A, b = np.diag([0.9, 0.5, 0.1]), rng.standard_normal((3, 1))
+    mixing, x = Mixing(), np.zeros((3, 1))
+    # As many differences as unknowns determine the residual; the fourth point is where it would be zero.
+    for _ in range(4):
+        x = mixing.next(x, b - A @ x)
+    assert np.allclose(x, np.linalg.solve(A, b), rtol=1e-4)
+    plain = np.zeros((3, 1))
+    for _ in range(4):
+        plain = plain + b - A @ plain
+    assert np.abs(b - A @ x).max() < 1e-4 * np.abs(b - A @ plain).max()
+
+
+def test_mixing_forgets_what_made_the_residual_grow():
+    mixing = Mixing()
+    mixing.next(np.zeros(2), np.ones(2))
+    assert mixing.next(np.ones(2), np.full(2, 2.5)).tolist() == [3.5, 3.5]
+    assert not mixing.changes
+    mixing.next(np.full(2, 3.5), np.ones(2))
+    assert len(mixing.changes) == 1
+    mixing.clear()
+    assert mixing.next(np.ones(2), np.ones(2)).tolist() == [2.0, 2.0]
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])

@@ -79,8 +79,8 @@ def planned(
 def attempt(plan: Attempt, asked: Asked) -> "tuple[RunFolder, Comparison]":
     """Make the runs that are not there yet, and write the comparison into their folder."""
     from mlrank.cli.progress import run_with_progress
-    from mlrank.reproduce import compare, compare_times, render_comparison
-    from mlrank.tables import FORMATS
+    from mlrank.reproduce import compare, compare_times, recipe_grids, render_comparison
+    from mlrank.tables import FORMATS, environments_of, render_grids
 
     folder = run_with_progress(
         plan.config,
@@ -100,4 +100,7 @@ def attempt(plan: Attempt, asked: Asked) -> "tuple[RunFolder, Comparison]":
     for fmt in FORMATS:
         suffix = {"latex": "tex"}.get(fmt, fmt)
         folder.write_text(f"tables/comparison.{suffix}", render_comparison(found, fmt))
+    grids = recipe_grids(plan.recipe, plan.times is not None, runs, environments_of(folder, runs))
+    for fmt, suffix in (("md", "md"), ("latex", "tex")) if grids else ():
+        folder.write_text(f"tables/paper.{suffix}", render_grids(grids, fmt))
     return folder, found

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mlrank.cli.folders import Stored
     from mlrank.tables import Layout
 
-__all__ = ["TableFormat", "TableSide", "table"]
+__all__ = ["TableFormat", "TableLayout", "TableSide", "table"]
 
 
 class TableFormat(StrEnum):
@@ -25,6 +25,12 @@ class TableFormat(StrEnum):
     csv = "csv"
     html = "html"
     json = "json"
+
+
+class TableLayout(StrEnum):
+    """Whose layout tables have."""
+
+    paper = "paper"
 
 
 class TableSide(StrEnum):
@@ -51,8 +57,14 @@ def table(
     ] = None,
     rows: Annotated[TableSide | None, typer.Option("--rows", help="What the rows are (default: method).")] = None,
     cols: Annotated[TableSide | None, typer.Option("--cols", help="What the columns are (default: metric).")] = None,
+    layout: Annotated[
+        TableLayout | None,
+        typer.Option("--layout", help="paper: rows, columns, names and digits of the paper's own table, of recipes."),
+    ] = None,
     format: Annotated[TableFormat, typer.Option("--format", "-f", help="How to print.")] = TableFormat.rich,
-    decimals: Annotated[int, typer.Option(min=0, max=16, help="Digits after the point (not in CSV, JSON).")] = 4,
+    decimals: Annotated[
+        int | None, typer.Option(min=0, max=16, help="Digits after the point (not in CSV, JSON); default: 4.")
+    ] = None,
 ) -> None:
     """Print tables from what is in results folders; nothing is computed anew.
 
@@ -68,6 +80,7 @@ def table(
     * `mlrank table results/one results/two --cols dataset` (one table for each metric: methods by data sets)
     * `mlrank table results/one results/two --by method`
     * `mlrank table results/imageclef --runtime`
+    * `mlrank table results/scene results/yeast --layout paper` (one column each, as in the paper's table)
     * `mlrank table results/one results/two --format csv > all.csv`
     """
     from mlrank.cli.folders import read_folders
@@ -75,6 +88,11 @@ def table(
     from mlrank.tables import Layout, build_tables, render
 
     stored = read_folders(results)
+    if layout is not None:
+        given = {"--metric": metric, "--runtime": runtime, "--by": by, "--rows": rows, "--cols": cols}
+        _print_as_in_paper(stored, [name for name, value in given.items() if value], format, decimals)
+        return
+    decimals = 4 if decimals is None else decimals
     columns = list(dict.fromkeys([*(metric or ([] if runtime else stored.metrics)), *(_COSTS if runtime else ())]))
     if format in (TableFormat.csv, TableFormat.json):
         if by or rows or cols:
@@ -83,6 +101,17 @@ def table(
         typer.echo(render(tables, format.value, decimals), nl=False)
         return
     _print(stored, columns, Layout.of(by, rows, cols), format, decimals)
+
+
+def _print_as_in_paper(stored: "Stored", given: Sequence[str], format: TableFormat, decimals: int | None) -> None:
+    from mlrank.errors import UserError
+    from mlrank.reproduce import paper_grids
+
+    for name in [*given, *(["--decimals"] if decimals is not None else [])]:
+        raise UserError(f"--layout paper has rows, columns and digits of its own, found it together with {name}")
+    if format in (TableFormat.csv, TableFormat.json):
+        raise UserError(f"--layout paper arranges tables for readers; {format.value} has one form")
+    print_grids(paper_grids(stored.records, stored.environments), format.value)
 
 
 _COSTS = ("fit_seconds", "predict_seconds", "peak_memory")

@@ -4,6 +4,7 @@ from mlrank.reproduce.claims import ClaimResult
 from mlrank.reproduce.compare import ComparedCell, Comparison, compare
 from mlrank.reproduce.data import banner, better_options, choose_data, experiment_mapping
 from mlrank.reproduce.figures import figure_experiments, paper_figure
+from mlrank.reproduce.layout import paper_grids, recipe_grids
 from mlrank.reproduce.recipe import GRADES, Claim, DataOption, Recipe, TimesTable, load_recipe, recipes
 from mlrank.reproduce.regions import plane_figure
 from mlrank.reproduce.render import comparison_to_rich, render_comparison
@@ -34,7 +35,9 @@ __all__ = [
     "judge_cell",
     "load_recipe",
     "paper_figure",
+    "paper_grids",
     "plane_figure",
+    "recipe_grids",
     "recipes",
     "render_comparison",
     "render_summary",

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import METRICS
+from mlrank.reproduce.papertable import TableLayout
 from mlrank.reproduce.parts import (
     FROZEN,
     GRADES,
@@ -55,6 +56,7 @@ class Recipe(BaseModel):
     effort : per grid name, what it changes of the experiment's split, search and subset
     expected : the paper's numbers per method and metric, null where it gives none
     spread : their standard deviations, where the paper gives them; ours then are shown too
+    layout : how the paper prints them
     claims : what the paper concludes from them
     times : another table of the paper, of run times
     figures, regions : the paper's figures, by name
@@ -74,6 +76,7 @@ class Recipe(BaseModel):
     effort: dict[str, Effort] = {}
     expected: dict[str, dict[str, float | None]] = Field(min_length=1)
     spread: dict[str, dict[str, float]] = {}
+    layout: TableLayout | None = None
     claims: tuple[Claim, ...] = ()
     times: TimesTable | None = None
     figures: dict[str, FigureRecipe] = {}
@@ -118,6 +121,7 @@ _FIELDS: Mapping[str, Iterable[str]] = {
     "times": TimesTable.model_fields,
     "figures": FigureRecipe.model_fields,
     "regions": RegionsRecipe.model_fields,
+    "layout": TableLayout.model_fields,
     "x": XAxis.model_fields,
     "y": YAxis.model_fields,
 }
@@ -183,6 +187,7 @@ def _mentions(
         for metric in spreads:
             known = recipe.expected.get(method, ())
             yield "metric with an expected number", metric, known, ("spread", method, metric)
+    yield from _printed(recipe, methods)
     for name, regions in recipe.regions.items():
         for title, drawn_method in regions.panels.items():
             if drawn_method is not None:
@@ -214,3 +219,16 @@ def _mentions(
             yield "method with an expected number", method, recipe.times.expected, ("times", "spread", method)
         for at, method in enumerate(recipe.times.faster_first):
             yield "method", method, recipe.times.methods, ("times", "faster_first", at)
+
+
+def _printed(recipe: Recipe, methods: Iterable[str]) -> Iterator[tuple[str, str, Iterable[str], tuple[str | int, ...]]]:
+    """Yield the mentions in the layouts."""
+    timed = recipe.times.methods if recipe.times else {}
+    known: dict[tuple[str, ...], tuple[TableLayout | None, Iterable[str]]] = {("layout",): (recipe.layout, methods)}
+    if recipe.layout is not None:
+        known["layout", "times"] = (recipe.layout.times, timed)
+    for where, (layout, named) in known.items():
+        for method in layout.methods if layout else ():
+            yield "method", method, named, (*where, "methods", method)
+        for metric in layout.metrics if layout else ():
+            yield "metric", metric, [*METRICS, "fit_seconds"], (*where, "metrics", metric)

@@ -10,7 +10,18 @@ from mlrank.tables.columns import RUNTIMES, arrow, seconds
 from mlrank.tables.notes import notes_of
 from mlrank.tables.parts import Cell, Row, Table
 
-__all__ = ["Grid", "Layout", "Shown", "arrange", "to_grid"]
+__all__ = [
+    "NONE",
+    "Grid",
+    "Layout",
+    "Shown",
+    "arrange",
+    "common_marks",
+    "marks_of",
+    "merged_notes",
+    "to_grid",
+    "without_certificate",
+]
 
 NONE = "-"
 SIDES = ("dataset", "method", "metric")
@@ -130,16 +141,16 @@ def _of_method(
 def to_grid(table: Table, decimals: int = 4, turned: bool = False) -> Grid:
     """Return the grid of one dataset: methods by metrics with settings, time and certificate, or the two turned."""
     if turned:
-        names = [row.label + _marks(row) for row in table.rows]
+        names = [row.label + marks_of(row) for row in table.rows]
         body = [
             (Shown(arrow(name)), *(_shown(row, place, name, decimals) for row in table.rows))
             for place, name in enumerate(table.metrics)
         ]
-        notes = _without_certificate(table.notes)
+        notes = without_certificate(table.notes)
         return Grid(table.title, ("metric", *names), "l" + "r" * len(names), tuple(body), notes)
     header, sides = _header("method", table.metrics)
     rows = [
-        (Shown(row.label + _marks(row)), *_cells(row, table.metrics, decimals), *_extras(row, table.metrics))
+        (Shown(row.label + marks_of(row)), *_cells(row, table.metrics, decimals), *_extras(row, table.metrics))
         for row in table.rows
     ]
     return Grid(table.title, header, sides, tuple(rows), table.notes)
@@ -164,7 +175,8 @@ def _extras(row: Row, columns: Sequence[str]) -> Iterator[Shown]:
     yield Shown(NONE if optimality is None else _scientific(optimality), value=optimality)
 
 
-def _marks(row: Row) -> str:
+def marks_of(row: Row) -> str:
+    """Return the marks of a row: fits that did not converge, an oracle threshold, test rows seen by the fit."""
     return "†" * bool(row.n_not_converged) + "*" * row.oracle + "‡" * row.transductive
 
 
@@ -212,7 +224,7 @@ def _over_datasets(
     metrics = tables[0].metrics if tables else ()
     methods = [what] if layout.by == "method" else list(dict.fromkeys(label for _, label in found))
     names = {"dataset": list(datasets), "method": methods, "metric": list(metrics)}
-    marks = {} if layout.by == "method" else _common_marks(found)
+    marks = {} if layout.by == "method" else common_marks(found)
     rows = []
     for name in names[layout.rows]:
         cells = []
@@ -226,10 +238,10 @@ def _over_datasets(
     if layout.cols != "metric":
         header = (layout.rows, *(_called(layout.cols, name, marks) for name in names[layout.cols]))
         sides = "l" + "r" * len(names[layout.cols])
-        noted = [_without_certificate(notes) for notes in noted]
+        noted = [without_certificate(notes) for notes in noted]
     experiments = " + ".join(dict.fromkeys(row.experiment for row in found.values()))
     title = arrow(what) if layout.by == "metric" else what
-    notes = (*(f"data: {table.about}" for table in tables), *_merged(list(datasets), noted))
+    notes = (*(f"data: {table.about}" for table in tables), *merged_notes(list(datasets), noted))
     return Grid(f"{experiments}: {title}", header, sides, tuple(rows), notes)
 
 
@@ -241,12 +253,12 @@ def _dataset_labels(tables: Sequence[Table]) -> list[str]:
     ]
 
 
-def _common_marks(rows: Mapping[tuple[str, str], Row]) -> dict[str, str]:
+def common_marks(rows: Mapping[tuple[str, str], Row]) -> dict[str, str]:
     """Return of each method the marks that it has on every dataset: they go to its name, others to single cells."""
     by_method: dict[str, list[str]] = {}
     for (_, label), row in rows.items():
         if row.n_done or row.n_failed:
-            by_method.setdefault(label, []).append(_marks(row))
+            by_method.setdefault(label, []).append(marks_of(row))
     return {
         label: "".join(mark for mark in found[0] if all(mark in other for other in found))
         for label, found in by_method.items()
@@ -257,7 +269,7 @@ def _marked(row: Row | None, place: int, column: str, common: Mapping[str, str],
     if row is None:
         return Shown(NONE)
     shown = _shown(row, place, column, decimals)
-    own = "".join(mark for mark in _marks(row) if mark not in common.get(row.label, ""))
+    own = "".join(mark for mark in marks_of(row) if mark not in common.get(row.label, ""))
     return shown._replace(text=shown.text + own)
 
 
@@ -266,12 +278,12 @@ def _called(side: str, name: str, marks: Mapping[str, str]) -> str:
     return arrow(name) if side == "metric" else name + marks.get(name, "") if side == "method" else name
 
 
-def _without_certificate(notes: Sequence[str]) -> tuple[str, ...]:
+def without_certificate(notes: Sequence[str]) -> tuple[str, ...]:
     """Return the notes of a grid that has no column of certificates."""
     return tuple(note for note in notes if not note.startswith("certificate: "))
 
 
-def _merged(names: Sequence[str], noted: Sequence[Sequence[str]]) -> list[str]:
+def merged_notes(names: Sequence[str], noted: Sequence[Sequence[str]]) -> list[str]:
     """Return the notes of several tables: those of all once, others with the datasets they are about."""
     about: dict[str, list[str]] = {}
     for name, notes in zip(names, noted, strict=True):

@@ -29,6 +29,7 @@ _LATEX = {
     "‡": r"$^\ddagger$",
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
+    "λ": r"$\lambda$",
 }
 
 
@@ -38,7 +39,8 @@ def latex(text: str) -> str:
     >>> print(latex("50% of f1_micro ± 2"))
     50\% of f1\_micro $\pm$ 2
     """
-    return "".join(_LATEX.get(character, character) for character in _one_line(text))
+    escaped = "".join(_LATEX.get(character, character) for character in _one_line(text))
+    return escaped.replace(r"\textasciicircum{}$\lambda$", r"$^\lambda$")
 
 
 def latex_table(

@@ -7,16 +7,18 @@ that a row leaves out has its first declared value, or 0 if it is numeric. A mis
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from mlrank.arrays import BoolArray
 from mlrank.datasets.arff_header import Header, read_header
-from mlrank.datasets.arff_layout import Layout, clus_layout, columns_layout, make_plan, mulan_layout
+from mlrank.datasets.arff_layout import Layout, clus_layout, columns_layout, like_labels, make_plan, mulan_layout
 from mlrank.datasets.arff_rows import rows_for
+from mlrank.datasets.files import shown
 from mlrank.datasets.growth import Growth
-from mlrank.datasets.labels import read_label_xml
+from mlrank.datasets.labels import LabelTree, read_label_xml
 from mlrank.datasets.parsed import Parsed, Source
 from mlrank.errors import UserError
 
@@ -36,7 +38,14 @@ def read_mulan(source: Source) -> Parsed:
     if source.labels is None:
         raise UserError(_which_labels(source.parts[0]), source.parts[0])
     tree = read_label_xml(source.labels)
-    return _read(source, lambda header: mulan_layout(header, tree))
+    told: list[str] = []
+
+    def layout_of(header: Header) -> Layout:
+        told.extend(_forgotten(like_labels(header, set(tree.names)), tree))
+        return mulan_layout(header, tree)
+
+    parsed = _read(source, layout_of)
+    return replace(parsed, notes=(*parsed.notes, *told))
 
 
 def read_meka(source: Source) -> Parsed:
@@ -87,6 +96,13 @@ def _which_labels(path: Path) -> str:
     beside = sorted(entry.name for entry in path.parent.glob("*.xml"))
     hint = f", perhaps {beside[0]}" if len(beside) == 1 else ""
     return f"an ARFF file does not say which attributes are labels: name the Mulan XML file that does as labels{hint}"
+
+
+def _forgotten(names: list[str], tree: LabelTree) -> list[str]:
+    if not names:
+        return []
+    listed = ", ".join(shown(name) for name in names[:3]) + ("" if len(names) < 4 else f" and {len(names) - 3} more")
+    return [f"among the labels stand features with the values 0,1 that {tree.path.name} does not name: {listed}"]
 
 
 def _notes(header: Header) -> list[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from mlrank.datasets.files import shown
 from mlrank.datasets.labels import LabelTree
 from mlrank.errors import UserError, unknown_name
 
-__all__ = ["Layout", "clus_layout", "columns_layout", "make_plan", "mulan_layout"]
+__all__ = ["Layout", "clus_layout", "columns_layout", "like_labels", "make_plan", "mulan_layout"]
 
 
 class Plan(NamedTuple):
@@ -75,6 +75,20 @@ def mulan_layout(header: Header, tree: LabelTree) -> Layout:
             message = "a hierarchical attribute declares the labels itself: leave out the label file (format clus)"
             raise _error(header, attribute, message)
     return _with_features(header, tree.names, tree.parents, set(tree.names))
+
+
+def like_labels(header: Header, labels: Set[str]) -> list[str]:
+    """Return the features that may be labels whose names were forgotten: with the values 0,1, in a row with labels.
+
+    The row begins or ends the file; where every attribute is in it, nothing tells features from labels.
+    """
+    found: dict[str, None] = {}
+    for attributes in (header.attributes, header.attributes[::-1]):
+        row = list(takewhile(lambda attribute: _kind(attribute) == codes.BINARY, attributes))
+        rest = [attribute.name for attribute in row if attribute.name not in labels]
+        if len(rest) < len(row) < len(attributes):
+            found |= dict.fromkeys(rest)
+    return [attribute.name for attribute in header.attributes if attribute.name in found]
 
 
 def columns_layout(header: Header, labels: int | tuple[str, ...]) -> Layout:

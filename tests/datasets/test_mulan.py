@@ -324,3 +324,36 @@ def test_positions_are_right_beyond_the_first_block(tmp_path, monkeypatch, spars
     rows[37] = "{0 1,2 x}" if sparse else "1,p,x"
     line, column, _ = refused(tmp_path, HEAD + "\n".join(rows))
     assert (line, column) == (4 + 38, 8 if sparse else 5)
+
+
+BINARY = "{0,1}"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "labels", "told"),
+    [
+        ("n n b b b", "de", ["c"]),
+        ("n n b b b", "cde", []),
+        ("b b n n", "a", ["b"]),
+        ("b b b b", "cd", []),  # features may be binary too, and nothing tells where they end
+        ("n b n b", "d", []),
+        ("b n b b", "cd", []),
+        ("b n n b b", "ae", ["d"]),
+        ("n n b b b", "a", []),  # a label that is numeric
+    ],
+)
+def test_attributes_among_the_labels_that_the_xml_does_not_name_are_told(tmp_path, kinds, labels, told):
+    names = "abcdefgh"[: len(kinds.split())]
+    declared = (
+        f"@attribute {name} {BINARY if kind == 'b' else 'numeric'}\n"
+        for name, kind in zip(names, kinds.split(), strict=True)
+    )
+    arff = f"@relation r\n{''.join(declared)}@data\n{','.join('0' * len(names))}\n{','.join('1' * len(names))}\n"
+    data = load(tmp_path, arff, list(labels))
+    assert data.label_names == tuple(labels)
+    if told:
+        listed = ", ".join(f"'{name}'" for name in told)
+        said = f"among the labels stand features with the values 0,1 that data.xml does not name: {listed}"
+        assert data.source == f"file data.arff ({said})"
+    else:
+        assert data.source == "file data.arff"

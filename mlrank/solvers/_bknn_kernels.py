@@ -100,21 +100,12 @@ def _widened(least: Array, lengths: Array, extra: Array, rounding: np.float32, l
 
 
 @njit(cache=True)
-def _bounds(classes: Array, limits: Array, bounds: Array) -> None:
-    """Fill the highest of the limits of some classes, lane by lane."""
-    first = limits[classes[0]]
-    for r in range(bounds.shape[0]):
-        bounds[r] = first[r]
-    for t in range(1, classes.shape[0]):
-        here = limits[classes[t]]
-        for r in range(bounds.shape[0]):
-            bounds[r] = here[r] if here[r] > bounds[r] else bounds[r]
-
-
-@njit(cache=True)
-def _compare(row: Array, bounds: Array, within: Array) -> None:
-    for r in range(bounds.shape[0]):
-        within[r] = row[r] <= bounds[r]
+def _mark(row: Array, a: Array, b: Array, c: Array, d: Array, within: Array) -> None:
+    """Mark the lanes with keys up to any of four limits."""
+    for r in range(row.shape[0]):
+        bound = a[r] if a[r] > b[r] else b[r]
+        other = c[r] if c[r] > d[r] else d[r]
+        within[r] |= row[r] <= (bound if bound > other else other)
 
 
 @njit(cache=True)
@@ -126,14 +117,15 @@ def keep_within(
     Row j has the classes ``classes[indptr[j] : indptr[j + 1]]``; the chunk starts at row `first`. What row j - 1 has
     left ends before ``ends[j]``, where what row j leaves begins, at most a key for each lane.
     """
-    n_lanes = keys.shape[1]
-    bounds, within = np.empty(n_lanes, keys.dtype), np.zeros(-(-n_lanes // 8) * 8, np.uint8)
+    within = np.empty(-(-keys.shape[1] // 8) * 8, np.uint8)
     of_eight = within.view(np.uint64)
     for i in range(keys.shape[0]):
         j = first + i
-        end = ends[j]
-        _bounds(classes[indptr[j] : indptr[j + 1]], limits, bounds)
-        _compare(keys[i], bounds, within)
+        end, last = ends[j], indptr[j + 1] - 1
+        within[:] = 0
+        for t in range(indptr[j], indptr[j + 1], 4):
+            p, q, r, s = classes[t], classes[min(t + 1, last)], classes[min(t + 2, last)], classes[min(t + 3, last)]
+            _mark(keys[i], limits[p], limits[q], limits[r], limits[s], within)
         for e in range(of_eight.shape[0]):
             if of_eight[e]:
                 # Without a branch, since none could be foreseen: what is not within is written over.

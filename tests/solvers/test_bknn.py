@@ -49,13 +49,15 @@ def found_nearest(neighbors, X, count, own=None):
     return squares, rows
 
 
-def assert_nearest(Z, Y, X, count, own=None, sparse=False):
+def assert_nearest(Z, Y, X, count, own=None, sparse=False, exact=False):
+    """Compare with brute force; where distances are `exact`, of equally near rows the first must have been taken."""
     convert = csr_array if sparse else np.array
     squares, rows = found_nearest(ClassNeighbors(convert(Z), Y), convert(X), count, own)
     for (q, i), pairs in brute_nearest(Z, Y, X, count, own).items():
         near = sorted(zip(squares[q, :, i].tolist(), rows[q, :, i].tolist(), strict=True))
         none = count - len(pairs)
         assert near[len(pairs) :] == [(np.inf, -1)] * none
+        assert not exact or near[: len(pairs)] == pairs
         np.testing.assert_allclose([a for a, _ in near[: len(pairs)]], [a for a, _ in pairs], rtol=1e-14, atol=0)
         for square, row in near[: len(pairs)]:
             assert Y[row, q]
@@ -104,7 +106,7 @@ def test_scores_are_those_of_the_formula(seed, n, d, k, b, sparse, own, counts):
     X = Z if own else Z[rng.integers(0, n, 7)] + rng.integers(0, 2, (7, d))
     exclude = np.arange(n) if own else None
     convert = csr_array if sparse else np.array
-    assert_nearest(Z, Y, X, b, exclude, sparse)
+    assert_nearest(Z, Y, X, b, exclude, sparse, exact=counts)
     for aggregate in ("sum", "mean"):
         model = fit(convert(Z), Y, b=b, sigma=1.5, aggregate=aggregate)
         scores = model.training_scores() if own else model.decision_function(convert(X))
@@ -136,6 +138,8 @@ def test_neighbours_over_many_orders_of_magnitude(sparse):
     assert_nearest(Z, Y, Z, 3, np.arange(60), sparse)
     assert_nearest(Z, Y, rng.standard_normal((9, 4)) * 10.0 ** np.arange(-4, 5)[:, None], 3, None, sparse)
     assert_nearest(Z, Y, np.array([[1e60, 0, 0, 0], [1e18, 1e18, 0, 0]]), 3, None, sparse)
+    # So far away that all distances are one number.
+    assert_nearest(Z, Y, np.array([[1e60, 0, 0, 0], [0, -1e55, 0, 0]]), 3, None, sparse, exact=True)
 
 
 def test_far_from_the_origin_and_from_each_other():

@@ -43,6 +43,10 @@ def evaluate(
     zero_based: Annotated[
         bool | None, typer.Option("--zero-based/--one-based", help="How the features of the data count.")
     ] = None,
+    impute: Annotated[
+        str | None,
+        typer.Option("--impute", help="mean, median or zero: fill missing features, by what the data themselves say."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Compute every metric of a finished run again from what it stored, or judge a stored model on labelled data.
@@ -63,7 +67,8 @@ def evaluate(
     for name in metric or ():
         if name not in METRICS:
             raise UserError(unknown_name("metric", name, METRICS))
-    about = {"labels": labels, "label_columns": columns(label_columns), "format": format, "zero_based": zero_based}
+    about = {"labels": labels, "label_columns": columns(label_columns), "format": format}
+    about |= {"zero_based": zero_based, "impute": impute}
     if run.is_file():
         if data is None:
             raise UserError("a model is judged on data: say which by --data NAME or PATH", run)

@@ -74,7 +74,8 @@ def judge(
     Y, known, more = _labels(model, dataset, rows, by_number)
     truth = Y if known is None else Y & known
     scores, Y_pred = model.predictor.predict(X, truth, known)
-    notes = [*_leak(model, dataset), *notes, *more]
+    filled = [f"read from {dataset.source}"] if options.get("impute") else []
+    notes = [*_leak(model, dataset), *filled, *notes, *more]
     about = model.header
     fitted = [about.solver.kind, about.data.name and f"fitted to {about.data.name}", about.split]
     title = f"{about.method} ({', '.join(filter(None, fitted))}) on {dataset.name}, {told}"

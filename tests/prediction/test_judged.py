@@ -134,3 +134,22 @@ def test_an_oracle_is_shown_the_true_labels(tmp_path):
     np.savez(tmp_path / "d.npz", X=data.X, Y=data.Y, feature_names=NAMES, label_names=LABELS)
     expected = evaluate(data.Y, *model.predictor.predict(data.X, data.Y))
     assert values(judge(model, tmp_path / "d.npz").metrics) == pytest.approx(values(expected), nan_ok=True)
+
+
+@pytest.mark.parametrize("how", [None, "mean", "zero"])
+def test_missing_features_are_refused_or_filled_as_asked_and_told(tmp_path, model, how):
+    data = dataset()
+    X = data.X.copy()
+    X[3, 1] = X[7, 1] = np.nan
+    names = {"feature_names": list(NAMES), "label_names": list(LABELS)}
+    np.savez(tmp_path / "d.npz", X=X, Y=data.Y, **names)
+    if how is None:
+        with pytest.raises(UserError, match=r"the value of '.*' is missing .*set impute to mean, median or zero"):
+            judge(model, tmp_path / "d.npz")
+        return
+    judged = judge(model, tmp_path / "d.npz", impute=how)
+    X[[3, 7], 1] = np.nanmean(X[:, 1]) if how == "mean" else 0.0
+    expected = evaluate(data.Y, model.decision_function(X), model.predict(X))
+    assert values(judged.metrics) == pytest.approx(values(expected), nan_ok=True)
+    by = "the mean" if how == "mean" else "0"
+    assert judged.notes == (f"read from file d.npz (2 missing cells in 1 columns filled with {by})",)

@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup check format test bench reproduce clean
+.PHONY: help setup check format test coverage bench reproduce clean
 
 help:  ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,6 +31,9 @@ format: $(STAMP)  ## rewrite the code in the house format
 test: $(STAMP)  ## run the tests
 	$(BIN)/pytest -n auto --dist worksteal
 
+coverage: $(STAMP)  ## run the tests and list the lines that none of them reaches
+	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term
+
 bench: $(STAMP)  ## measure speed against the obvious alternatives
 	$(BIN)/pytest tests/benchmarks -s -o addopts=
 
@@ -39,4 +42,4 @@ reproduce: $(STAMP)  ## the example experiment on embedded data, then Table 1 of
 	$(BIN)/mlrank reproduce imageclef
 
 clean:  ## remove .venv and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache build dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage build dist

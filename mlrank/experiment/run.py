@@ -5,14 +5,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from scipy.sparse import issparse
-
 from mlrank.config import ExperimentConfig
 from mlrank.errors import UserError, unknown_name
 from mlrank.experiment.cell import Cell, cells
 from mlrank.experiment.data import Data, plan
 from mlrank.experiment.desk import Desk, Event, Notify
-from mlrank.kernels.rows import check_gram
+from mlrank.experiment.kernels import check_kernels
 from mlrank.results import Claims, RunFolder
 from mlrank.search import Pilot, Pool, available_memory, local_pool, workers_that_fit
 from mlrank.solvers import SOLVERS
@@ -117,7 +115,7 @@ def plan_cells(config: ExperimentConfig) -> list[Planned]:
     planned = [(item, list(cells(config, item))) for item in plan(config)]
     for item, _ in planned:
         _check_unknown(config, item)
-        _check_kernel(config, item)
+        check_kernels(config, item.dataset)
         _check_thresholds(config, item)
     most = config.search.max_fits
     for _, mine in planned:
@@ -142,24 +140,6 @@ def _check_unknown(config: ExperimentConfig, data: Data) -> None:
             f"'{data.dataset.name}' has unknown label entries, which {named} cannot leave out; "
             f"set 'unknown_labels: absent' to have them taken as absent there, or use one of: {heeding}"
         )
-
-
-def _check_kernel(config: ExperimentConfig, data: Data) -> None:
-    """Refuse data that are no kernel matrix for methods with a precomputed one."""
-    method = next((method for method in config.methods.values() if method.pairwise), None)
-    if method is None:
-        return
-    X, name = data.dataset.X, data.dataset.name
-    try:
-        if issparse(X) or X.shape[0] != X.shape[1]:
-            kind = "a sparse" if issparse(X) else "a"
-            raise ValueError(
-                f"a precomputed kernel must be a dense square matrix, with a column for each row, training and test "
-                f"rows alike; found {kind} matrix of {X.shape[0]} rows and {X.shape[1]} columns"
-            )
-        check_gram(X, "the rows of the data")
-    except ValueError as error:
-        raise UserError(f"'{name}', method '{method.name}': {error}") from error
 
 
 def _check_thresholds(config: ExperimentConfig, data: Data) -> None:

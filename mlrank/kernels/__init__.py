@@ -13,9 +13,18 @@ import numpy as np
 
 from mlrank.arrays import Features, FloatArray, as_dense
 from mlrank.errors import not_among
-from mlrank.kernels.chi2 import chi2_distances, chi2_similarities
+from mlrank.kernels.chi2 import check_histograms, chi2_distances, chi2_similarities
 
-__all__ = ["KERNELS", "Kernel", "canonical", "check_kernel", "chi2_distances", "chi2_similarities"]
+__all__ = [
+    "HISTOGRAM_KERNELS",
+    "KERNELS",
+    "Kernel",
+    "canonical",
+    "check_histograms",
+    "check_kernel",
+    "chi2_distances",
+    "chi2_similarities",
+]
 
 S = TypeVar("S")
 
@@ -72,6 +81,8 @@ KERNELS: dict[str, Kernel] = {
     "chi2": Kernel(chi2_distances, _exponential, ("gamma",)),  # exp(-gamma sum_j (x_j - z_j)^2 / (x_j + z_j))
     "additive_chi2": Kernel(chi2_similarities, _plain),  # 2 sum_j x_j z_j / (x_j + z_j)
 }
+# Those that take features of at least 0 alone.
+HISTOGRAM_KERNELS = frozenset({"chi2", "additive_chi2"})
 
 
 def check_kernel(name: str, precomputed: bool = False) -> None:

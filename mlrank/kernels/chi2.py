@@ -26,7 +26,7 @@ from scipy.sparse import csr_array, issparse
 from mlrank.arrays import Features, FloatArray, IntArray, as_dense, as_features
 from mlrank.kernels import _chi2_loops as loops
 
-__all__ = ["chi2_distances", "chi2_similarities"]
+__all__ = ["check_histograms", "chi2_distances", "chi2_similarities"]
 
 # Matching two nonzeros through the lists takes some five times as long as one bin of dense rows.
 LIST_UP_TO = 0.2
@@ -61,7 +61,7 @@ def chi2_similarities(X: Features, Z: Features) -> FloatArray:
 def _half_similarities(X: Features, Z: Features) -> FloatArray:
     """Return S / 2."""
     for rows in (X,) if Z is X else (X, Z):
-        _check_not_negative(rows)
+        check_histograms(rows)
     out = np.zeros((X.shape[0], Z.shape[0]))
     if _share(X) * _share(Z) <= LIST_UP_TO:
         _match(X, Z, out)
@@ -111,7 +111,8 @@ def _share(X: Features) -> float:
     return float(nonzero / max(1, X.shape[0] * X.shape[1]))
 
 
-def _check_not_negative(X: Features) -> None:
+def check_histograms(X: Features) -> None:
+    """Raise ValueError, which says where, unless all features are at least 0."""
     values = X.data if issparse(X) else X
     least = values.min(initial=0.0)
     if least >= 0:

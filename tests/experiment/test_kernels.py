@@ -24,6 +24,7 @@ SETTINGS = {
     "rank_hlapsvm": {"C": 0.5, "lam": 0.3, "tol": 1e-10},
 }
 METHODS = {key: {"solver": key, **settings} for key, settings in SETTINGS.items()}
+PARTS = ("data", "indices", "indptr", "shape")
 TEXT = "name: kernels\ndatasets: ['{data}']\nsplit: {{kind: holdout, train: 50, test: 25}}\nmethods: {methods}\n"
 
 
@@ -140,10 +141,32 @@ def test_data_that_are_no_kernel_are_refused_before_the_first_fit(tmp_path, chan
     K, _, Y = matrix()
     bad, data = change(K), tmp_path / "K.npz"
     if isinstance(bad, csr_array):
-        parts = {f"X_{part}": getattr(bad, part) for part in ("data", "indices", "indptr", "shape")}
-        np.savez(data, Y=Y.astype(float), **parts)
+        np.savez(data, Y=Y.astype(float), **{f"X_{part}": getattr(bad, part) for part in PARTS})
     else:
         written(data, bad, Y)
     with pytest.raises(UserError, match=f"method 'M': a precomputed kernel {message}") as caught:
         run(config_of(data, "{M: {solver: mlr, kernel: precomputed}}"), tmp_path / "r")
     assert len(str(caught.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_negative_histograms_are_refused_with_their_place_in_the_data(tmp_path, kind):
+    X, Y = small_data()
+    X = np.abs(X)
+    X[40, 2] = -0.25
+    data = tmp_path / "h.npz"
+    if kind == "dense":
+        written(data, X, Y)
+    else:
+        bad = csr_array(X)
+        np.savez(data, Y=Y.astype(float), **{f"X_{part}": getattr(bad, part) for part in PARTS})
+    where = "found -0.25 in row 40, feature 2 \\(both counted from 0\\)"
+    for scale in ("none", "l1"):
+        with pytest.raises(UserError, match=f"'h', method 'M': the chi2 kernel needs features of at least 0, {where}"):
+            plan_cells(config_of(data, "{M: {solver: mlr}}", f"scale: {scale}\n"))
+    plan_cells(config_of(data, "{M: {solver: mlr, kernel: rbf}}"))
+    plan_cells(config_of(data, "{M: {solver: mlr, project: {kind: blda, n_components: 2}}}"))
+    # Min-max scaling leaves no training row negative, nor does a division by the spread of sparse features mend it.
+    plan_cells(config_of(data, "{M: {solver: mlr}}", "scale: minmax\n"))
+    with pytest.raises(UserError, match="scale 'standard' makes features negative" if kind == "dense" else where):
+        plan_cells(config_of(data, "{M: {solver: binary_svm, kernel: [rbf, additive_chi2]}}", "scale: standard\n"))

@@ -161,10 +161,13 @@ def _run(
 
     from mlrank.cli.figures import draw_figures
     from mlrank.cli.forecast import show_forecast
+    from mlrank.cli.related import show_related
     from mlrank.cli.show import show_run
-    from mlrank.reproduce import comparison_to_rich, times_of
+    from mlrank.reproduce import comparison_to_rich, related_of, times_of
 
     console = Console(stderr=asked.as_json)
+    if related_of(recipe, table):
+        return show_related(recipe, asked, console, files)
     times = times_of(recipe, table) if table and table not in recipe.table.split() else None
     plan = planned(recipe, times, asked, console, grid, files)
     if asked.dry_run:

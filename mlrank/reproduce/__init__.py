@@ -7,6 +7,7 @@ from mlrank.reproduce.figures import figure_experiments, paper_figure
 from mlrank.reproduce.layout import paper_grids, recipe_grids
 from mlrank.reproduce.recipe import GRADES, Claim, DataOption, Recipe, TimesTable, load_recipe, recipes
 from mlrank.reproduce.regions import plane_figure
+from mlrank.reproduce.related import related_mapping, related_markdown, related_of
 from mlrank.reproduce.render import comparison_to_rich, render_comparison
 from mlrank.reproduce.summary import Outcome, render_summary
 from mlrank.reproduce.times import compare_times, times_mapping, times_of
@@ -39,6 +40,9 @@ __all__ = [
     "plane_figure",
     "recipe_grids",
     "recipes",
+    "related_mapping",
+    "related_markdown",
+    "related_of",
     "render_comparison",
     "render_summary",
     "times_mapping",

@@ -5,7 +5,6 @@ from copy import deepcopy
 from statistics import fmean, stdev
 from typing import Any, TypeAlias
 
-from mlrank.metrics import METRICS
 from mlrank.plots import Curve, Level, Panel, PanelFigure
 from mlrank.reproduce.claims import Record
 from mlrank.reproduce.parts import GRADES, USER, DataOption, FigureRecipe
@@ -77,7 +76,9 @@ def paper_figure(recipe: Recipe, name: str, option: DataOption, runs: Runs) -> P
     if even:
         ticks = tuple((position, f"{value:g}") for position, value in zip(positions, figure.values, strict=True))
     label = figure.y.label
-    return PanelFigure(figure.title, panels, figure.x.label, label, tuple(notes), ticks, figure.y.metric not in METRICS)
+    return PanelFigure(
+        figure.title, panels, figure.x.label, label, tuple(notes), ticks, figure.y.metric == "fit_seconds"
+    )
 
 
 def _curves(
@@ -99,6 +100,8 @@ def _values(records: Sequence[Record], method: str, metric: str) -> list[float]:
     done = [record for record in records if record["method"] == method and record["status"] == "done"]
     if metric == "fit_seconds":
         return [record["time"]["fit"] for record in done]
+    if metric == "objective":
+        return [record["info"]["objective"] for record in done]
     values = [record["metrics"][metric]["value"] for record in done]
     return [value for value in values if value is not None]
 

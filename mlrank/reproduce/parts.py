@@ -8,12 +8,14 @@ from pydantic import BaseModel, ConfigDict, Field
 __all__ = [
     "FROZEN",
     "GRADES",
+    "NOT_METRICS",
     "USER",
     "Claim",
     "DataOption",
     "Effort",
     "FigureRecipe",
     "RegionsRecipe",
+    "RelatedTable",
     "TimesTable",
     "XAxis",
     "YAxis",
@@ -28,6 +30,9 @@ GRADES: Mapping[str, str] = {
 }
 # The option that stands for files named by the user.
 USER = "user"
+
+# What a figure can show beside metrics: what records say of a fit.
+NOT_METRICS = ("fit_seconds", "objective")
 
 FROZEN = ConfigDict(frozen=True, extra="forbid")
 
@@ -136,7 +141,7 @@ class XAxis(BaseModel):
 
 
 class YAxis(BaseModel):
-    """The y axis: a key of METRICS or "fit_seconds", and its label."""
+    """The y axis: a key of METRICS, "fit_seconds" or "objective", and its label."""
 
     model_config = FROZEN
 
@@ -192,3 +197,27 @@ class RegionsRecipe(BaseModel):
 
     title: str
     panels: dict[str, str | None] = Field(min_length=1)
+
+
+class RelatedTable(BaseModel):
+    """A table of the paper, of the labels that a mapping takes to be alike.
+
+    Parameters
+    ----------
+    table : what the paper calls it, such as "Table 3"
+    title : what it shows
+    protocol : what was decided where the paper is silent or wrong, one line each
+    method, settings : what is fitted, with settings that leave nothing to search
+    n_related : labels shown for each
+    expected : per label, those that the paper names, with commas between
+    """
+
+    model_config = FROZEN
+
+    table: str
+    title: str
+    protocol: tuple[str, ...] = ()
+    method: str
+    settings: dict[str, Any]
+    n_related: int = Field(default=2, ge=1)
+    expected: dict[str, str] = {}

@@ -12,12 +12,14 @@ from mlrank.reproduce.papertable import TableLayout
 from mlrank.reproduce.parts import (
     FROZEN,
     GRADES,
+    NOT_METRICS,
     USER,
     Claim,
     DataOption,
     Effort,
     FigureRecipe,
     RegionsRecipe,
+    RelatedTable,
     TimesTable,
     XAxis,
     YAxis,
@@ -59,6 +61,7 @@ class Recipe(BaseModel):
     layout : how the paper prints them
     claims : what the paper concludes from them
     times : another table of the paper, of run times
+    related : another table of the paper, of related labels
     figures, regions : the paper's figures, by name
     """
 
@@ -79,6 +82,7 @@ class Recipe(BaseModel):
     layout: TableLayout | None = None
     claims: tuple[Claim, ...] = ()
     times: TimesTable | None = None
+    related: RelatedTable | None = None
     figures: dict[str, FigureRecipe] = {}
     regions: dict[str, RegionsRecipe] = {}
 
@@ -119,6 +123,7 @@ _FIELDS: Mapping[str, Iterable[str]] = {
     "claims": Claim.model_fields,
     "effort": Effort.model_fields,
     "times": TimesTable.model_fields,
+    "related": RelatedTable.model_fields,
     "figures": FigureRecipe.model_fields,
     "regions": RegionsRecipe.model_fields,
     "layout": TableLayout.model_fields,
@@ -193,7 +198,7 @@ def _mentions(
             if drawn_method is not None:
                 yield "method", drawn_method, methods, ("regions", name, "panels", title)
     for name, figure in recipe.figures.items():
-        if figure.y.metric != "fit_seconds":
+        if figure.y.metric not in NOT_METRICS:
             yield "metric", figure.y.metric, METRICS, ("figures", name, "y", "metric")
         drawn = {**figure.methods, **figure.flat}
         for title, shown in figure.panels.items():

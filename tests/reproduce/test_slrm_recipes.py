@@ -7,7 +7,17 @@ import pytest
 from mlrank.config import parse_config
 from mlrank.datasets.catalogue import is_known
 from mlrank.errors import UserError
-from mlrank.reproduce import compare, experiment_mapping, figure_experiments, load_recipe, times_mapping
+from mlrank.reproduce import (
+    compare,
+    experiment_mapping,
+    figure_experiments,
+    load_recipe,
+    paper_figure,
+    related_mapping,
+    related_markdown,
+    related_of,
+    times_mapping,
+)
 from mlrank.yamlfile import dump_yaml
 from tests.reproduce.test_times import TIMES, judged, run
 
@@ -112,15 +122,61 @@ def test_run_times_are_of_fixed_settings_and_stand_beside_the_papers(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_figures_vary_what_the_paper_varies(name):
     recipe = load_recipe(name)
-    ((figure, known),) = recipe.figures.items()
+    figure = "figure-2" if name in ("corel5k", "mediamill-slrm") else "figure-3"
+    assert list(recipe.figures) == (["figure-1", "figure-2"] if figure == "figure-2" else ["figure-3"])
+    known = recipe.figures[figure]
     made = [parsed(mapping) for _, mapping in figure_experiments(recipe, figure, recipe.data[-1])]
     assert len(made) == len(known.values)
-    if name in ("corel5k", "mediamill-slrm"):
+    if figure == "figure-2":
         assert [config.split.parts for config in made] == list(known.values)
         assert {method for config in made for method in config.methods} == set(METHODS)
     else:
         assert [config.split.missing_labels for config in made] == list(known.values)
         assert {method for config in made for method in config.methods} == {"FaIE", "MC", "SLRM"}
+
+
+@pytest.mark.parametrize("name", ["corel5k", "mediamill-slrm"])
+def test_the_objective_is_drawn_against_iterations(name, make):
+    recipe = load_recipe(name)
+    option = recipe.data[-1]
+    known = recipe.figures["figure-1"]
+    made = {value: parsed(mapping) for value, mapping in figure_experiments(recipe, "figure-1", option)}
+    assert list(made) == list(known.values)
+    for value, config in made.items():
+        assert {dict(method.axes)["max_iter"] for method in config.methods.values()} == {(value,)}
+    method = known.panels["SLRM"][0]
+    runs = {value: [make(method, f1_macro=0.5)] for value in known.values}
+    for value, (record,) in runs.items():
+        record["info"] = {"objective": 100.0 / value}
+    drawn = paper_figure(recipe, "figure-1", option, runs)
+    assert drawn.panels[0].curves[0].x == known.values
+    assert drawn.panels[0].curves[0].y == tuple(100.0 / value for value in known.values)
+    assert not drawn.log_y
+
+
+def test_related_labels_are_a_table_of_their_own(make):
+    recipe = load_recipe("msrc")
+    assert related_of(recipe, "3") is related_of(recipe, "Table 3") is recipe.related
+    assert related_of(recipe, "2") is related_of(recipe, None) is related_of(load_recipe("sun"), "3") is None
+    config = parsed(related_mapping(recipe, recipe.data[-1]))
+    assert list(config.methods) == ["SLRM"]
+    assert len(config.methods["SLRM"].grid()) == 1
+    assert (config.split.kind, config.split.parts, config.split.repeats) == ("per_class", 10, 1)
+    assert len(recipe.related.expected) == 23
+    assert all(
+        other in recipe.related.expected for named in recipe.related.expected.values() for other in named.split(", ")
+    )
+    with pytest.raises(UserError, match="the recipe 'sun' has no table of related labels"):
+        related_mapping(load_recipe("sun"), load_recipe("sun").data[-1])
+    record = make("SLRM", f1_macro=0.5) | {"info": {"converged": True}}
+    related = {"sky": (("tree", 0.5), ("car", 0.25)), "a|b": ()}
+    text = related_markdown(recipe, recipe.data[1], record, related)
+    assert r"| sky   | tree (0.500), car (0.250) | tree, road |" in text
+    assert r"| a\|b  | none" in text
+    assert "- 1 of the 2 labels that the paper names are among ours" in text
+    unnamed = related_markdown(recipe, recipe.data[1], record, {"0": (("1", 0.5),)})
+    assert "| 0     | 1 (0.500) |\n" in unnamed
+    assert "the labels have no names of the paper's here" in unnamed
 
 
 def with_best(folder, claim, effort=""):

@@ -1,0 +1,58 @@
+"""``mlrank reproduce --table`` of related labels."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mlrank.cli.attempts import Asked
+    from mlrank.reproduce import Recipe
+
+__all__ = ["show_related"]
+
+
+def show_related(recipe: "Recipe", asked: "Asked", console: "Console", files: dict[str, str] | None) -> int:
+    """Fit the method of the table, and show which labels it takes to be alike; return the exit code."""
+    from mlrank.cli.forecast import show_forecast
+    from mlrank.cli.progress import run_with_progress
+    from mlrank.config import parse_config
+    from mlrank.datasets import is_available
+    from mlrank.errors import UserError
+    from mlrank.models import load_model
+    from mlrank.reproduce import banner, better_options, choose_data, related_mapping, related_markdown
+    from mlrank.results import dump_json
+    from mlrank.solvers.slrm import related_labels
+    from mlrank.yamlfile import dump_yaml
+
+    if recipe.related is None:
+        raise UserError(f"the recipe '{recipe.name}' has no table of related labels")
+    option = choose_data(recipe, is_available, files is not None)
+    shown = recipe.model_copy(update={"table": recipe.related.table})
+    for line in banner(shown, option, better_options(recipe, option)):
+        console.print(line, highlight=False, markup=False)
+    config = parse_config(dump_yaml(related_mapping(recipe, option, files)), f"recipe {recipe.name}")
+    if asked.dry_run:
+        show_forecast(config, asked.results, asked.jobs, asked.as_json)
+        return 0
+    folder = run_with_progress(
+        config,
+        asked.results,
+        asked.jobs,
+        asked.quiet,
+        scheduler=asked.scheduler,
+        retry_failed=asked.retry_failed,
+        log_level=asked.log_level,
+    )
+    done = [record for record in folder.runs() if record["status"] == "done"]
+    if not done:
+        return 2
+    path = folder.model_path(done[0]["dataset"]["name"], done[0]["split"], done[0]["method"])
+    stored = load_model(path)
+    related = related_labels(stored.predictor.model, stored.label_names, recipe.related.n_related)
+    text = related_markdown(recipe, option, done[0], related)
+    folder.write_text("tables/related.md", text)
+    if asked.as_json:
+        print(dump_json(related), end="")
+    else:
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
+    return 0

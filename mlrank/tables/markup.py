@@ -1,6 +1,5 @@
 """Escaping for Markdown, LaTeX and HTML, and the frames of tables in them."""
 
-import math
 import re
 from collections.abc import Sequence
 from html import escape
@@ -49,6 +48,7 @@ def latex_table(
     """Return a booktabs table of escaped cells; `sides` holds l or r per column.
 
     Long names and lists of settings are stacked, and a wide table is set smaller, so that it fits the width of a page.
+    What is too wide or too long even then goes into several tables, each with the names of its rows.
     """
     body = [[_stacked(cell, ", ", MOST_CELL, "t", side) for cell, side in zip(row, sides, strict=True)] for row in rows]
     widths = [max([4, *(_width(row[place]) for row in body)]) for place in range(len(sides))]
@@ -56,10 +56,29 @@ def latex_table(
     if _total(widths, names) > _SIZES[""]:
         parts = zip(header, widths, sides, strict=True)
         names = [_stacked(name, r"(?<=\\_)| (?!\$)", width, "b", side) for name, width, side in parts]
-    total = _total(widths, names)
-    size = next(size for size, most in _SIZES.items() if total <= most)
-    lines = [" & ".join(row) + r" \\" for row in (names, *body)]
-    below = [rf"{note}\par" for note in notes]
+    wide = [max(width, _width(name)) + GAP for width, name in zip(widths, names, strict=True)]
+    tables = [(places, some) for places in _abreast(wide, sides) for some in _runs(body)]
+    written = []
+    for number, (places, some) in enumerate(tables, start=1):
+        total = sum(wide[place] for place in places)
+        size = next((size for size, most in _SIZES.items() if total <= most), SMALLEST)
+        title = caption if len(tables) == 1 else f"{caption} (part {number} of {len(tables)})"
+        cells = [[row[place] for place in places] for row in (names, *some)]
+        below = notes if number == len(tables) else ()
+        written.append(_one_table(title, size, cells, "".join(sides[place] for place in places), below))
+    return "\n".join(written)
+
+
+def _one_table(caption: str, size: str, rows: Sequence[Sequence[str]], sides: str, notes: Sequence[str]) -> str:
+    """Return one table environment; the first of the rows is the header."""
+    lines = [" & ".join(row) + r" \\" for row in rows]
+    notes = [rf"{note}\par" for note in notes]
+    height = sum(map(_height, rows)) + sum(1 + len(note) // NOTE_LINE for note in notes)
+    below, after = notes, []
+    if notes and height > MOST_LINES:  # too long for a page: outside the float they may go over several
+        below, after = [], [r"{\footnotesize\noindent", *notes, r"}", ""]
+    if below:
+        below = [r"", r"\smallskip", r"\begin{minipage}{\linewidth}\footnotesize", *below, r"\end{minipage}"]
     return "\n".join(
         [
             r"\begin{table}",
@@ -69,20 +88,51 @@ def latex_table(
             rf"\begin{{tabular}}{{{sides}}}",
             *(r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"),
             r"\end{tabular}",
-            *(
-                [r"", r"\smallskip", r"\begin{minipage}{\linewidth}\footnotesize", *below, r"\end{minipage}"]
-                if notes
-                else []
-            ),
+            *below,
             r"\end{table}",
             "",
+            *after,
         ]
     )
 
 
-# Characters in a cell, between two columns, and in a line of the text block at each size.
-MOST_CELL, GAP = 22, 2
-_SIZES = {"": 58, r"\small": 74, r"\footnotesize": 85, r"\scriptsize": math.inf}
+def _abreast(widths: Sequence[int], sides: str) -> list[list[int]]:
+    """Return the columns of each table: those that name the rows, and as many others as fit at the smallest size."""
+    names = len(sides) - len(sides.lstrip("l"))
+    lead = list(range(names if 0 < names < len(sides) else 1))
+    room = _SIZES[SMALLEST] - sum(widths[place] for place in lead)
+    found: list[list[int]] = [[]]
+    for place in range(len(lead), len(sides)):
+        if found[-1] and sum(widths[other] for other in found[-1]) + widths[place] > room:
+            found.append([])
+        found[-1].append(place)
+    return [[*lead, *places] for places in found]
+
+
+def _runs(rows: Sequence[list[str]]) -> list[Sequence[list[str]]]:
+    """Return the rows in runs that fit a page; stacked cells count their lines."""
+    found: list[list[list[str]]] = [[]]
+    lines = 0
+    for row in rows:
+        height = _height(row)
+        if found[-1] and lines + height > MOST_LINES:
+            found.append([])
+            lines = 0
+        found[-1].append(row)
+        lines += height
+    return list(found)
+
+
+def _height(row: Sequence[str]) -> int:
+    """Return how many lines a row takes: as many as its highest stacked cell."""
+    return max(cell.count(r" \\ ") + 1 for cell in row)
+
+
+# Characters in a cell, between two columns, and in a line of the text block at each size; lines of a table on a page,
+# and characters in a line of its notes.
+MOST_CELL, GAP, MOST_LINES, NOTE_LINE = 22, 2, 40, 90
+SMALLEST = r"\scriptsize"
+_SIZES = {"": 58, r"\small": 66, r"\footnotesize": 76, SMALLEST: 86}
 
 
 def _total(widths: Sequence[int], names: Sequence[str]) -> int:

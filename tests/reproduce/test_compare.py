@@ -159,7 +159,8 @@ def test_markdown_shows_paper_ours_and_difference(comparison):
 
 def test_latex_is_escaped(comparison):
     text = render_comparison(comparison, "latex")
-    assert r"A & 0.5000 & 0.5000 & +0.0000 & matches & 0.2000 & 0.2500 & +0.0500 & differs \\" in text
+    assert r"A & 0.5000 & 0.5000 & +0.0000 & matches & 0.2000 & 0.2500 & +0.0500" in text
+    assert r"& differs \\" in text
     assert r"f1\_ \\ macro \\ paper" in text
     assert r"claim 'B \textgreater{} A'" in text
 

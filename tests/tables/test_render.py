@@ -51,7 +51,7 @@ def test_latex_is_a_booktabs_table_with_every_cell(table):
     assert lines[2].startswith(r"\caption{demo: yeast, 2417 rows (1500 train, 917 test)")
     assert r"Elisseeff \& Weston}" in lines[2]
     assert lines[3:12] == [
-        r"\small\setlength{\tabcolsep}{3pt}",
+        r"\footnotesize\setlength{\tabcolsep}{3pt}",
         r"\begin{tabular}{lrrlrr}",
         r"\toprule",
         r"method & f1\_macro $\uparrow$ & ranking\_loss $\downarrow$"
@@ -228,7 +228,7 @@ def test_long_headers_and_settings_are_stacked_and_wide_tables_set_smaller(make)
     assert f"method & {stack} & chosen settings & fit & certificate" in text
     assert r"\begin{tabular}[t]{@{}l@{}}C=8, lam=0.001, nu=2, \\ gamma=0.25, \\ epsilon=0.1\end{tabular}" in text
     sizes = [_size(render(build_tables([make("A")], list(METRICS)[:count]), "latex")) for count in (1, 3, 12)]
-    assert sizes == ["", r"\small", r"\scriptsize"]
+    assert sizes == ["", r"\footnotesize", r"\scriptsize"]
 
 
 def _size(text):
@@ -316,3 +316,48 @@ def test_latex_compiles_with_booktabs_alone(tmp_path, make, table):
     assert done.returncode == 0, done.stdout[-3000:]
     assert "Overfull" not in done.stdout.partition("lines")[0]
     assert (tmp_path / "tables.pdf").stat().st_size > 1000
+
+
+FOUR = ["f1_macro", "f1_micro", "auc_macro", "ranking_loss"]
+
+
+def _crowd(make):
+    """Return two data sets with 60 methods, each with a spread in four metrics and long settings."""
+    searched = {"lam": 0.001, "svm_C": 0.125, "gamma": 0.0125, "n_components": 0.25}
+    methods = [f"lsHG_cca(lam) {number}" for number in range(60)]
+    return [
+        make(method, split, dataset={"name": name}, searched=searched)
+        for name in ("one", "two")
+        for method in methods
+        for split in ("r0", "r1")
+    ]
+
+
+def test_what_is_too_wide_or_too_long_goes_into_several_tables(make):
+    crowd = _crowd(make)
+    text = render_grids(arrange(crowd, FOUR, Layout.of(by="metric", rows="dataset")), "latex")
+    parts = text.split(r"\begin{table}")[1:]
+    n = int(re.search(r"part 1 of (\d+)\)", parts[0])[1])
+    assert len(parts) == 4 * n
+    # every method once for each metric, every row with its name in each part, notes below the last alone
+    for method in range(60):
+        assert len(re.findall(rf"lsHG\\_cca\(lam\) (?:\\\\ )?{method}(?!\d)", text)) >= 4
+    assert all(part.count("\none & ") == part.count("\ntwo & ") == 1 for part in parts)
+    assert [r"\footnotesize" in part for part in parts] == ([False] * (n - 1) + [True]) * 4
+    rows = re.findall(r"^lsHG.*", render(build_tables(crowd[:120], ["f1_macro"]), "latex"), flags=re.MULTILINE)
+    assert len(rows) == 60
+
+
+@pytest.mark.skipif(LATEX is None, reason="no LaTeX engine is installed")
+@pytest.mark.parametrize("layout", [Layout.of(), Layout.of(by="metric", rows="dataset"), Layout.of(rows="metric")])
+def test_crowded_tables_fit_their_pages(tmp_path, make, layout):
+    text = render_grids(arrange(_crowd(make), FOUR, layout), "latex")
+    head, tail = r"\documentclass{article}\usepackage{booktabs}\begin{document}", r"\end{document}"
+    # Floats are put out as they come: LaTeX keeps only so many waiting.
+    text = text.replace(r"\end{table}", "\\end{table}\n\\clearpage")
+    (tmp_path / "t.tex").write_text(f"{head}\n{text}\n{tail}")
+    done = subprocess.run([LATEX, "-interaction=batchmode", "t.tex"], cwd=tmp_path, capture_output=True, timeout=120)
+    assert done.returncode == 0
+    log = (tmp_path / "t.log").read_text("latin-1")
+    assert "Overfull" not in log
+    assert "too large" not in log

@@ -13,9 +13,17 @@ Tried, passes and seconds at n = 2400, K = 10, gap 1e-3, chi2 kernel:
   300 times the mean moment of the other directions makes no difference
 * the leading eigenvectors themselves, by subspace iteration, instead of those of a sample of 256 rows: the same passes,
   0.2 s instead of 0.02 s to find them
-* one example at a time instead of batches of 32: the same passes, 1.5 times the seconds; batches visited once: 11
-  passes instead of 8; batches of 64 and 128: 1.1 to 1.4 times the seconds, up to a fifth fewer passes
 * leaving out the examples that cannot move: up to 5 times as fast where few are support vectors, else no difference
+
+Where they are few, C is large, and LIBSVM is about as fast: clouds at distance 1, gamma = 0.02, C = 100, of whose 2400
+examples 1062 have variables, 3.3 labels each. A visit then takes some 3 us, a third of it the row of the matrix coming
+from memory, and there are 45 for each example. Passes, and seconds on a busy machine:
+
+* batches of 32, all scores kept up, all labels added: 91, 0.35 to 0.43
+* only moved labels added, and scores kept up of the examples that may move alone: 0.3 with batches of 64, visited 3
+  times: 81; of 128, visited 4 times: 64, 0.35; visited up to 8 times, while they move much: no difference
+* batches of 64, all scores kept up: 81, 0.39
+* visiting those examples more often that have most of the gap (half of it is of 150): as many visits
 """
 
 import os
@@ -176,9 +184,9 @@ def test_with_few_support_vectors(spread):
     ratios = []
     for gamma in (1e-3, 2e-2, 0.2):
         ratios += on_one_matrix(KERNELS["rbf"](X, X, gamma), Y, gamma).values()
-    # With C = 100 and a few hundred vectors LIBSVM is about as fast.
-    assert min(ratios) >= 0.75
-    assert np.exp(np.log(ratios).mean()) >= 1.3
+    # With C = 100 and a few hundred vectors LIBSVM is as fast, and a busy machine may decide.
+    assert min(ratios) >= 0.85
+    assert np.exp(np.log(ratios).mean()) >= 1.5
 
 
 def test_on_one_large_kernel_matrix(problems):

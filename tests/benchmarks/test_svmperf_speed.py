@@ -14,6 +14,9 @@ SVM-perf tried, planes to a relative gap of 1e-3 (n = 1000, chi2 kernel, 5 label
 * the small program solved to a tenth of tol in every round: as many planes, up to 8 times as many steps in it
 * 3 trials on the line: 4 times as many planes at C = 100; 4, 6, 8 and 12 are alike once a search begins with the last
   one's step
+
+The smallest C of the comparison with multi-label ranking, 0.1 percent, brings no pair to its margin: the first plane is
+the solution, one product with the matrix for all labels, and multi-label ranking takes 1.4 times as long.
 """
 
 import numpy as np

@@ -88,6 +88,10 @@ class BalancedNeighbors:
         """The training rows as they are searched."""
         return ClassNeighbors(self.X_train, self.Y_train)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy needs: not `neighbors`, which are made again when asked for."""
+        return {name: value for name, value in vars(self).items() if name != "neighbors"}
+
     def decision_function(self, X: Features) -> FloatArray:
         """Return scores (n_samples, n_labels)."""
         return self._scores(X if self.projection is None else self.projection.transform(X), None)

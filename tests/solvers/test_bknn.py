@@ -1,3 +1,4 @@
+import pickle
 import tracemalloc
 
 import numpy as np
@@ -260,6 +261,14 @@ def test_without_any_labelled_row_every_label_scores_zero():
     single = fit(X[:1], np.ones((1, 2), dtype=bool))
     assert not single.training_scores().any()
     assert not single.decision_function(X).any()
+
+
+def test_a_copy_that_is_sent_holds_the_training_rows_once():
+    X, Y = random_problem()
+    model = fit(X, Y)
+    fresh, scores = pickle.dumps(model), model.decision_function(X)
+    assert pickle.dumps(model) == fresh
+    assert pickle.loads(fresh).decision_function(X).tobytes() == scores.tobytes()
 
 
 def test_a_projection_goes_in_front():

@@ -34,7 +34,7 @@ A few leading directions of the rows are swept with their moments cut down (_mlr
 with a common mean, otherwise take ten times as many passes. With `tol` of 1e-4 or above, sweeps over a kernel matrix
 read it in single precision.
 
-Cost of a pass: O(n^2 K), or O(nnz K) if linear. Memory: 20 to 28 bytes for each pair of examples, beside the features.
+Cost of a pass: O(n^2 K), or O(nnz K) if linear. Memory: 20 to 31 bytes for each pair of examples, beside the features.
 """
 
 from dataclasses import dataclass
@@ -171,7 +171,7 @@ class MultiLabelRanking:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
         if self.kernel == "linear":
             return float(n_samples) * n_features * n_labels, 8.0 * n_features * n_labels
-        return float(n_samples) ** 2 * (n_features + 10.0 * n_labels), 28.0 * n_samples**2
+        return float(n_samples) ** 2 * (n_features + 10.0 * n_labels), 31.0 * n_samples**2
 
     def fit(self, train: TrainingSet, prepared: Kept | LinearRows | None = None) -> LinearModel | KernelModel:
         """Solve the problem on `train`.

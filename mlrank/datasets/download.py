@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mlrank.datasets.catalogue import PinnedFile
-from mlrank.errors import UserError
+from mlrank.errors import UserError, os_errors
 
 __all__ = ["download", "file_hash"]
 
@@ -40,14 +40,15 @@ def download(
     Raises
     ------
     UserError
-        If none has it, with what each of them did.
+        If none has it, with what each of them did, or the file cannot be written.
     """
     import pooch
     import requests
 
     # What it would say on the way is said by the caller.
     pooch.get_logger().setLevel("WARNING")
-    target.parent.mkdir(parents=True, exist_ok=True)
+    with os_errors("make the folder", target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
     reasons = []
     for address in addresses:
         try:
@@ -60,6 +61,8 @@ def download(
             )
         except (_FailedError, requests.RequestException) as error:
             reasons.append(f"{address}: {' '.join(str(error).split())[:200]}")
+        except OSError as error:  # of the disk, so that no other address helps; what is here is gone on from later
+            raise UserError(f"cannot write the file: {(error.strerror or str(error)).lower()}", target) from error
         else:
             return
     raise UserError(f"cannot get {file.path}: {'; '.join(reasons)}")

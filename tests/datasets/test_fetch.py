@@ -127,6 +127,21 @@ def test_an_address_that_gives_nothing_is_given_up(tmp_path, server):
         get(server, tmp_path)
 
 
+def test_a_full_disk_is_one_line_and_what_came_is_gone_on_from(tmp_path, server, monkeypatch):
+    def full(*names):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("mlrank.datasets.download.os.replace", full)
+        with pytest.raises(UserError, match=r"a: cannot write the file: no space left on device$"):
+            get(server, tmp_path)
+    get(server, tmp_path)
+    assert server.asked == [("a", None)]
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(UserError, match="a file stands where a folder is needed"):
+        get(server, tmp_path / "taken")
+
+
 def test_an_unpinned_file_is_taken_whole(tmp_path, server):
     server.faults["a"] = [1000]
     get(server, tmp_path, pinned(server, bytes=None, sha256=None))

@@ -73,10 +73,10 @@ def _one_table(caption: str, size: str, rows: Sequence[Sequence[str]], sides: st
     """Return one table environment; the first of the rows is the header."""
     lines = [" & ".join(row) + r" \\" for row in rows]
     notes = [rf"{note}\par" for note in notes]
-    height = sum(map(_height, rows)) + sum(1 + len(note) // NOTE_LINE for note in notes)
+    height = sum(map(_height, rows)) + sum(1 + len(text) // NOTE_LINE for text in (caption, *notes))
     below, after = notes, []
     if notes and height > MOST_LINES:  # too long for a page: outside the float they may go over several
-        below, after = [], [r"{\footnotesize\noindent", *notes, r"}", ""]
+        below, after = [], [r"{\footnotesize\sloppy\noindent", *notes, r"}", ""]
     if below:
         below = [r"", r"\smallskip", r"\begin{minipage}{\linewidth}\footnotesize", *below, r"\end{minipage}"]
     return "\n".join(
@@ -129,8 +129,8 @@ def _height(row: Sequence[str]) -> int:
 
 
 # Characters in a cell, between two columns, and in a line of the text block at each size; lines of a table on a page,
-# and characters in a line of its notes.
-MOST_CELL, GAP, MOST_LINES, NOTE_LINE = 22, 2, 40, 90
+# and characters in a line of its caption and notes.
+MOST_CELL, GAP, MOST_LINES, NOTE_LINE = 22, 2, 40, 70
 SMALLEST = r"\scriptsize"
 _SIZES = {"": 58, r"\small": 66, r"\footnotesize": 76, SMALLEST: 86}
 

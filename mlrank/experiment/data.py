@@ -45,9 +45,17 @@ def plan(config: ExperimentConfig) -> list[Data]:
     Raises
     ------
     UserError
-        If a data set is missing or damaged, or cannot be split or cut as the configuration asks.
+        If a data set is missing or damaged, or cannot be split or cut as the configuration asks, or has the name of
+        another one.
     """
-    return [_prepare_data(config, entry) for entry in config.datasets]
+    found: dict[str, Data] = {}
+    for entry in config.datasets:
+        data = _prepare_data(config, entry)
+        name = data.dataset.name
+        if name in found:
+            raise UserError(f"two data sets are called '{name}', so one would take the place of the other's runs")
+        found[name] = data
+    return list(found.values())
 
 
 def _prepare_data(config: ExperimentConfig, entry: DatasetConfig) -> Data:

@@ -170,3 +170,11 @@ def test_negative_histograms_are_refused_with_their_place_in_the_data(tmp_path, 
     plan_cells(config_of(data, "{M: {solver: mlr}}", "scale: minmax\n"))
     with pytest.raises(UserError, match="scale 'standard' makes features negative" if kind == "dense" else where):
         plan_cells(config_of(data, "{M: {solver: binary_svm, kernel: [rbf, additive_chi2]}}", "scale: standard\n"))
+
+
+def test_data_sets_of_one_name_are_refused(tmp_path):
+    K, X, Y = matrix()
+    (tmp_path / "other").mkdir()
+    first, second = written(tmp_path / "K.npz", K, Y), written(tmp_path / "other" / "K.npz", X, Y)
+    with pytest.raises(UserError, match="two data sets are called 'K', so one would take the place of the other's"):
+        plan_cells(config_of(f"{first}', '{second}", "{M: {solver: mlr, kernel: rbf}}"))

@@ -117,18 +117,22 @@ def cut_at(lam: float, T: FloatArray) -> FloatArray:
     return np.asarray(T - shrink_singular_values(T, lam, CUT_ACCURACY).matrix)
 
 
-def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop, T: FloatArray) -> Solution:
+def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop, T: FloatArray | None) -> Solution:
     """Minimise 1/2 |Xl V - Y|^2 + gamma/2 trace(V'X'LXV) + lam |V|_*, `square` = |Y|^2, where G is diagonal.
 
-    `T` is a multiplier to start from. That of a step certifies it: where no singular value of Z exceeds lam,
+    `T` is a multiplier to start from; None is the printed start, V and T of zeros. That of a step certifies it: where no singular value of Z exceeds lam,
     |Y|^2 / 2 - trace((B - Z)' G^-1 (B - Z)) / 2 with B = Xl'Y is at most the minimum.
     """
     e, B = system.values[:, None], system.cross
-    state = _State((B - T) / e, T, stop.beta or system.penalty, np.zeros(min(B.shape)))
-    A = state.V + T / state.beta
-    # At most this part of the objective is the nuclear norm, and rounding in T counts for so much.
-    least = 0.5 * square - 0.5 * float(np.vdot(state.V, B - T))
-    share = min(1.0, lam * np.sqrt(min(B.shape)) * float(np.linalg.norm(state.V)) / max(least, EPS * square))
+    beta = stop.beta or system.penalty
+    if T is None:
+        state, A, share = _State.zero(B, beta), B / (e + beta), 1.0
+    else:
+        state = _State((B - T) / e, T, beta, np.zeros(min(B.shape)))
+        A = state.V + T / beta
+        # At most this part of the objective is the nuclear norm, and rounding in T counts for so much.
+        least = 0.5 * square - 0.5 * float(np.vdot(state.V, B - T))
+        share = min(1.0, lam * np.sqrt(min(B.shape)) * float(np.linalg.norm(state.V)) / max(least, EPS * square))
     mixing, bound = Mixing(), -np.inf
     trace: list[float] = []
     while True:

@@ -1,4 +1,4 @@
-"""The training set as SLRM takes it: coded labels, rows in the faster form, and what is said of missing labels."""
+"""The training set as SLRM takes it: coded labels, rows in the faster form; and what solvers say of missing labels."""
 
 import numpy as np
 from scipy.sparse import issparse
@@ -29,12 +29,11 @@ def never_known(train: TrainingSet) -> BoolArray:
     return np.asarray(~known.any(axis=0))
 
 
-def notes(train: TrainingSet, targets: bool) -> tuple[str, ...]:
-    """Return what is to be told of rows and labels of which nothing is known; `targets`: whether missing is 0."""
+def notes(train: TrainingSet, rows_count: str, labels_score: str) -> tuple[str, ...]:
+    """Return what is to be told of rows and labels of which nothing is known: what is made of either."""
     if train.known is None:
         return ()
     n_rows, n_labels = int((~train.known.any(axis=1)).sum()), int(never_known(train).sum())
-    taken = "their targets are 0" if targets else "they count as unlabeled"
-    rows = f"{n_rows} of {train.n_samples} rows have no known label: {taken}"
-    labels = f"{n_labels} of {train.n_labels} labels are known in no row: their scores are 0"
+    rows = f"{n_rows} of {train.n_samples} rows have no known label: {rows_count}"
+    labels = f"{n_labels} of {train.n_labels} labels are known in no row: {labels_score}"
     return (rows,) * (n_rows > 0) + (labels,) * (n_labels > 0)

@@ -33,6 +33,7 @@ from mlrank.solvers._label_space import (
     signs,
     truncated,
 )
+from mlrank.solvers._slrm_data import notes
 from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_choices, check_not_negative
 
 __all__ = ["FaIE"]
@@ -120,8 +121,9 @@ class FaIE:
         level = code.mean @ code.decoder
         if not self._has_signs(train):
             coef, level = 2.0 * coef, 2.0 * level - 1.0
-        notes = truncated(wanted, len(code.values), "labels and features")
-        info = FitInfo(1, float(code.values.sum()), 0.0, True, notes)
+        told = truncated(wanted, len(code.values), "labels and features")
+        told += notes(train, "their targets are 0", "their scores are 0")
+        info = FitInfo(1, float(code.values.sum()), 0.0, True, told)
         return space.rows.model(train.X, coef, level, self, info)
 
     def _has_signs(self, train: TrainingSet) -> bool:

@@ -29,7 +29,7 @@ The rows scored are those given: see `mlrank.solvers._transductive`. Z is dense 
 numbers. Features of unequal scale count unequally: scale columns to unit variance, or rows of histograms to sum one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,6 +37,7 @@ import numpy as np
 from mlrank.arrays import FloatArray, as_dense
 from mlrank.linalg.shrink import largest_singular_value
 from mlrank.solvers._completion_steps import CONSTRAINTS, FEATURE_LOSSES, Completion, Point
+from mlrank.solvers._slrm_data import notes
 from mlrank.solvers._transductive import TransductiveModel, all_rows, row_digests
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_positive
 
@@ -110,6 +111,8 @@ class MatrixCompletion:
         rows = all_rows(train)
         problem = self._problem(train, np.asarray(as_dense(rows)))
         point, info = self._complete(problem)
+        told = notes(train, "they count as unlabeled", "their scores come of the rank alone")
+        info = replace(info, notes=(*info.notes, *told))
         scores = np.ascontiguousarray(point.Z[:, : train.n_labels]) + point.bias
         return TransductiveModel(row_digests(rows), train.n_samples, scores, info)
 

@@ -36,6 +36,7 @@ from mlrank.solvers._compressed_model import CompressedModel, compressed_model, 
 from mlrank.solvers._label_queries import RULES, query_order
 from mlrank.solvers._label_space import check_components, n_components_of
 from mlrank.solvers._ridge_space import RidgeSpace
+from mlrank.solvers._slrm_data import notes
 from mlrank.solvers._sparse_bayes import relevance
 from mlrank.solvers._transductive import all_rows
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_positive
@@ -218,7 +219,8 @@ class SparseBayesianCS:
         Z = Y @ Phi.T
         parts = space.parts(Z)
         objective = float((Z**2).sum() - (space.shrunk(self.sigma)[:, None] * parts**2).sum())
-        info = FitInfo(n_iter, objective, residual, residual <= self.tol)
+        told = notes(train, "they are left out", "their scores come of other labels alone")
+        info = FitInfo(n_iter, objective, residual, residual <= self.tol, told)
         return compressed_model(X, space, parts, Phi, self, info)
 
     def _complete(

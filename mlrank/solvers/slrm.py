@@ -122,7 +122,7 @@ class SLRM:
     u_step : {"auto", "eigen", "products"}
         Decompose G, or solve by products; "auto" decomposes up to 3000 rows or features.
     beta : "adaptive" or float
-        Penalty; a number stays constant (erratum 1.10).
+        Penalty; a number stays constant (erratum 1.10), and steps are then as printed, from zero.
     tol : float
         Relative duality gap at which to stop.
     max_iter : int
@@ -240,7 +240,7 @@ class SLRM:
             raise ValueError(f"init has weights of shape {init.coef.shape}, the training set needs {needed}")
         problem = self.prepare(train) if prepared is None else prepared
         half = 0.5 if self.objective == 8 else 1.0
-        told = notes(train, self.loss == "squared" and self.missing == "zero")
+        told = self._told(train)
         if half * self.lam >= problem.lambda_max:
             return self._zero(train, problem, half, told)
         system = problem.system(self.gamma)
@@ -252,6 +252,14 @@ class SLRM:
         info = FitInfo(found.n_iter, found.trace[-1] / half, found.gap, found.gap <= self.tol, told)
         intercept = problem.level - coef @ problem.labeled.mean
         return LowRankModel(coef, intercept, found.rank, np.array(found.trace) / half, info)
+
+    def _told(self, train: TrainingSet) -> tuple[str, ...]:
+        targets = self.loss == "squared" and self.missing == "zero"
+        missing = notes(train, "their targets are 0" if targets else "they count as unlabeled", "their scores are 0")
+        others = train.n_samples - 1 + (0 if train.X_unlabeled is None else train.X_unlabeled.shape[0])
+        if self.gamma == 0 or self.n_neighbors <= others:
+            return missing
+        return (*missing, f"{self.n_neighbors} neighbors asked for, {others} used: there are no more rows")
 
     def path(self, train: TrainingSet, lams: Sequence[float], prepared: Problem | None = None) -> list[LowRankModel]:
         """Fit several lam; return the models in the order given.
@@ -273,7 +281,9 @@ class SLRM:
         if lam == 0:
             return least_squares(system, loss, stop)
         if problem.exact and isinstance(system, EigenSystem):
-            T = system.cross @ problem.cut(lam) if start is None else cut_at(lam, system.gradient(start))
+            T = None if start is None else cut_at(lam, system.gradient(start))
+            if start is None and stop.beta is None:
+                T = system.cross @ problem.cut(lam)
             return minimize_squared(system, float(np.vdot(loss.targets, loss.targets)), lam, stop, T)
         return minimize(system, loss, lam, stop, start)
 

@@ -85,3 +85,23 @@ def test_nothing_to_rank_among_known_labels_is_said(key, message, known):
 def test_labels_are_false_where_they_are_unknown():
     Y, known = np.ones((2, 2), bool), np.array([[True, False], [False, True]])
     assert np.array_equal(TrainingSet(np.ones((2, 1)), Y, known=known).Y, known)
+
+
+@pytest.mark.parametrize(
+    ("key", "settings", "rows", "labels"),
+    [
+        ("slrm", {}, "their targets are 0", "their scores are 0"),
+        ("slrm", {"missing": "mask"}, "they count as unlabeled", "their scores are 0"),
+        ("faie", {}, "their targets are 0", "their scores are 0"),
+        ("matrix_completion", {"max_iter": 5}, "they count as unlabeled", "their scores come of the rank alone"),
+        ("miml", {"max_iter": 5}, "they are left out", "their scores come of other labels alone"),
+    ],
+)
+def test_what_is_never_known_is_told(key, settings, rows, labels):
+    X, Y, known = masked(n=30)
+    known[:3], known[:, 1] = False, False
+    model = SOLVERS[key](**settings).fit(TrainingSet(X[:20], Y[:20] & known[:20], X[20:], known[:20]))
+    told = (f"3 of 20 rows have no known label: {rows}", f"1 of {Y.shape[1]} labels are known in no row: {labels}")
+    assert model.info.notes[-2:] == told
+    if labels == "their scores are 0":
+        assert not model.decision_function(X)[:, 1].any()

@@ -261,6 +261,28 @@ def test_the_multiplier_to_start_from_has_no_singular_value_above_lam():
         assert np.allclose(cut_at(lam, cross), (left * np.minimum(values, lam)) @ right, atol=1e-9)
 
 
+def test_a_constant_penalty_takes_the_printed_steps():
+    train = semi_supervised(60, 40, 12, 9, seed=3)
+    Xl, targets, M = parts(train)
+    G, B, beta, lam = Xl.T @ Xl + 0.5 * M, Xl.T @ targets, 30.0, 4.0
+    V = T = np.zeros_like(B)
+    for n_iter in range(1, 6):
+        U = np.linalg.solve(G + beta * np.eye(len(G)), B + beta * V - T)
+        left, values, right = np.linalg.svd(U + T / beta, full_matrices=False)
+        V = (left * np.maximum(values - lam / beta, 0)) @ right
+        T = T + beta * (U - V)
+        model = SLRM(lam, 0.5, beta=beta, tol=1e-12, max_iter=n_iter).fit(train)
+        assert np.allclose(model.coef.T, V, atol=1e-9)
+
+
+def test_fewer_rows_than_neighbors_are_told():
+    train = semi_supervised(12, 8)
+    told = "20 neighbors asked for, 11 used: there are no more rows"
+    assert SLRM(n_neighbors=20).fit(train).info.notes == (told,)
+    assert not SLRM(n_neighbors=20, gamma=0.0).fit(train).info.notes
+    assert not SLRM(n_neighbors=11).fit(train).info.notes
+
+
 def test_mixing_finds_where_a_linear_residual_vanishes():
     rng = np.random.default_rng(0)
     A, b = np.diag([0.9, 0.5, 0.1]), rng.standard_normal((3, 1))

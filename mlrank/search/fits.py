@@ -1,6 +1,10 @@
 """Fitting and judging the points of a task, in whatever process it lands.
 
 The rows are scaled, projected and the solver's preparation made once for a task, then its points are fitted and scored.
+
+Points share their preparation and nothing else: none starts from the model of another. Which points of a grid a task
+gets depends on the workers and on what a killed search had journalled, so a start would make a trial's result depend on
+them, within the tolerance of the solver, and files would differ from run to run.
 """
 
 import time

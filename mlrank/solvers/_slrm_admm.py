@@ -120,8 +120,9 @@ def cut_at(lam: float, T: FloatArray) -> FloatArray:
 def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop, T: FloatArray | None) -> Solution:
     """Minimise 1/2 |Xl V - Y|^2 + gamma/2 trace(V'X'LXV) + lam |V|_*, `square` = |Y|^2, where G is diagonal.
 
-    `T` is a multiplier to start from; None is the printed start, V and T of zeros. That of a step certifies it: where no singular value of Z exceeds lam,
-    |Y|^2 / 2 - trace((B - Z)' G^-1 (B - Z)) / 2 with B = Xl'Y is at most the minimum.
+    `T` is a multiplier to start from; None is the printed start, V and T of zeros. That of a step certifies it: where
+    no singular value of Z exceeds lam, |Y|^2 / 2 - trace((B - Z)' G^-1 (B - Z)) / 2 with B = Xl'Y is at most the
+    minimum.
     """
     e, B = system.values[:, None], system.cross
     beta = stop.beta or system.penalty

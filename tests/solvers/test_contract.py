@@ -36,7 +36,7 @@ NO_OBJECTIVE = {"bknn", "knn"}
 TIGHT = {"hypergraph_spectral": {"svm_tol": 1e-9}}
 HARD = {
     "hypergraph_spectral": {"backend": "iterative", "lam": 1e-3},
-    "slrm": {"lam": 1e-2},
+    "slrm": {"lam": 100.0},
     "smse": {"beta": 10.0},
     "mcgf": {},
     "ml_loc": {"lam1": 1e-3, "lam2": 1e-3},

@@ -5,6 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -67,7 +68,7 @@ class _Reporter:
         self.task = progress.add_task("starting", total=None, failed="", left="")
         self.total, self.done, self.failed = 0, 0, 0
         self.left: Counter[str] = Counter()
-        self.seconds: dict[str, list[float]] = {}
+        self.seconds: dict[tuple[str, str], list[float]] = {}
         self.told = time.monotonic()
 
     def notify(self, event: Mapping[str, Any]) -> None:
@@ -94,7 +95,7 @@ class _Reporter:
         self.failed += record["error"] is not None
         self.left[cell] -= 1
         if event["kind"] == "trial" and "time" in record:
-            self.seconds.setdefault(cell, []).append(sum(record["time"].values()))
+            self.seconds.setdefault(_alike(cell), []).append(sum(record["time"].values()))
         failed = f"[red]{self.failed} failed" if self.failed else ""
         what = "searching" if event["kind"] == "trial" else "fitting"
         left = self._time_left()
@@ -108,12 +109,13 @@ class _Reporter:
             self._line(f"{self.done}/{self.total} fits{failures}, {left or 'time left not known yet'}")
 
     def _time_left(self) -> str:
-        """Return the time left by the mean of each method's own fits; nothing before each has one."""
-        waiting = {cell: count for cell, count in self.left.items() if count > 0}
-        if not waiting or not self.seconds.keys() >= waiting.keys():
+        """Return the time left by the mean of each method's fits so far, of all fits for one that has none yet."""
+        if not self.seconds:
             return ""
-        means = {cell: sum(self.seconds[cell]) / len(self.seconds[cell]) for cell in waiting}
-        seconds = round(sum(means[cell] * count for cell, count in waiting.items()) / max(1, self.jobs))
+        overall = fmean(second for found in self.seconds.values() for second in found)
+        means = {alike: fmean(found) for alike, found in self.seconds.items()}
+        expected = sum(means.get(_alike(cell), overall) * count for cell, count in self.left.items() if count > 0)
+        seconds = round(expected / max(1, self.jobs))
         return f"about {seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02} left"
 
     def _line(self, text: str) -> None:
@@ -123,3 +125,9 @@ class _Reporter:
     def tell_interrupted(self) -> None:
         done = f"{self.done} of {self.total} fits are done and kept"
         print(f"mlrank: interrupted; {done}, the same command goes on from there", file=sys.stderr)
+
+
+def _alike(cell: str) -> tuple[str, str]:
+    """Return data set and method of a cell: fits on its splits take alike."""
+    dataset, _, method = cell.split(" / ", 2)
+    return dataset, method

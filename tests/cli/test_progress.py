@@ -20,18 +20,21 @@ def trial(cell, seconds, error=None):
     return {"kind": "trial", "cell": cell, "record": {"error": error, "time": {"fit": seconds, "threshold": 0.0}}}
 
 
-PLAN = {"kind": "plan", "total": 20, "done": 4, "missing": {"A": 10, "B": 6}, "jobs": 2, "jobs_wanted": 8}
-BEST = {"kind": "best", "cell": "A", "metric": "f1_micro", "value": 0.5, "settings": {"C": 8}}
+A, AGAIN, B = "d / r0 / A", "d / r1 / A", "d / r0 / B"
+PLAN = {"kind": "plan", "total": 20, "done": 4, "missing": {A: 6, AGAIN: 4, B: 6}, "jobs": 2, "jobs_wanted": 8}
+BEST = {"kind": "best", "cell": A, "metric": "f1_micro", "value": 0.5, "settings": {"C": 8}}
 
 
 def test_the_time_left_comes_from_the_fits_of_each_method():
     found, out = reporter(terminal=False)
     found.notify(PLAN)
-    found.notify(trial("A", 10.0))
     assert found._time_left() == ""
-    found.notify(trial("A", 30.0, error="it failed"))
-    found.notify(trial("B", 100.0))
-    # 8 fits of 20 s and 5 of 100 s on 2 workers.
+    found.notify(trial(A, 10.0))
+    # 9 fits of a method of which one took 10 s, and 6 of one that is not known yet, taken for such.
+    assert found._time_left() == "about 0:01:15 left"
+    found.notify(trial(A, 30.0, error="it failed"))
+    found.notify(trial(B, 100.0))
+    # 8 fits of 20 s, half of them on another split, and 5 of 100 s on 2 workers.
     assert found._time_left() == "about 0:05:30 left"
     assert (found.done, found.failed) == (7, 1)
     assert out.getvalue() == "20 fits, 4 of them already done\n2 of 8 workers: more would not fit into memory\n"
@@ -41,18 +44,18 @@ def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch):
     found, out = reporter(terminal=False)
     found.notify(PLAN)
     monkeypatch.setattr("mlrank.cli.progress.LINE_SECONDS", -1.0)
-    found.notify(trial("A", 1.0, error="it failed"))
+    found.notify(trial(A, 1.0, error="it failed"))
     found.notify(BEST)
-    found.notify({"kind": "run", "cell": "A", "record": {"error": None, "status": "done"}})
+    found.notify({"kind": "run", "cell": A, "record": {"error": None, "status": "done"}})
     lines = out.getvalue().splitlines()[2:]
-    assert lines == ["5/20 fits, 1 failed, time left not known yet", "6/20 done: A"]
+    assert lines == ["5/20 fits, 1 failed, about 0:00:08 left", f"6/20 done: {A}"]
 
 
 def test_a_terminal_shows_the_best_so_far():
     found, out = reporter(terminal=True)
     found.notify(PLAN)
     found.notify(BEST)
-    assert "A: best so far f1_micro 0.5000 with C=8" in out.getvalue()
+    assert f"{A}: best so far f1_micro 0.5000 with C=8" in out.getvalue()
 
 
 @pytest.mark.parametrize(("level", "kinds"), [("debug", {"plan", "trial", "best", "run"}), ("error", set())])

@@ -51,7 +51,7 @@ def root(
     * `mlrank reproduce imageclef` sets a paper's table beside ours
     * `mlrank datasets list` shows which data sets are at hand
 
-    Exit codes: 0 done, 1 a mistake to mend (told in one line), 2 some fits failed, 130 interrupted.
+    Exit codes: 0 done, 1 a mistake to mend (told in one line), 2 some fits failed, 130 interrupted, 143 terminated.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())

@@ -42,7 +42,7 @@ def test_seconds_stand_beside_the_papers_and_the_ratio_is_told(timed, make):
     assert (claim.verdict, claim.ordering) == ("holds", "holds")
     assert claim.details == ("slow took 15.0 times as long as fast; the paper's ratio is 50",)
     assert comparison.title == "Table 10 of Somebody, 2000 beside ours on real (same data and split)"
-    assert "slow (r0): reached relative gap 5.0e-02 after 7 iterations" in comparison.notes
+    assert "slow (r0): reached an optimality of 5.0e-02 after 7 iterations" in comparison.notes
     assert "protocol: both stop at 0.1" in comparison.notes
     assert "| slow   |" in render_comparison(comparison, "md")
 

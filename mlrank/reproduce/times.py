@@ -129,5 +129,6 @@ def _certificates(by_method: Mapping[str, Sequence[Record]]) -> list[str]:
             info = record["info"]
             end = "reached" if info["converged"] else "stopped at"
             gap = f"{info['optimality']:.1e}" if info["optimality"] is not None else "unknown"
-            lines.append(f"{method} ({record['split']}): {end} an optimality of {gap} after {info['n_iter']} iterations")
+            told = f"{end} an optimality of {gap} after {info['n_iter']} iterations"
+            lines.append(f"{method} ({record['split']}): {told}")
     return lines

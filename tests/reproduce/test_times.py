@@ -60,7 +60,7 @@ def test_a_slow_method_that_was_stopped_early_took_more_than_that(timed, make):
     comparison, claim = judged(timed, [run(make, "slow", 30.0, converged=False), run(make, "fast", 2.0)])
     assert claim.ordering == "holds"
     assert claim.details[0].startswith("slow took more than 15.0 times as long as fast")
-    assert "slow (r0): stopped at relative gap 9.0e-01 after 7 iterations" in comparison.notes
+    assert "slow (r0): stopped at an optimality of 9.0e-01 after 7 iterations" in comparison.notes
     # Stopped before the fast one was through, it may have been slower or not.
     _, claim = judged(timed, [run(make, "slow", 1.0, converged=False), run(make, "fast", 2.0)])
     assert claim.ordering == "undecided"

@@ -33,6 +33,11 @@ class _Part(NamedTuple):
         """What the data are called: as in the paper, with a word if they are not its."""
         return f"{self.layout.dataset} ({self.grade})" if self.grade in ("related", "stand-in") else self.layout.dataset
 
+    @property
+    def timed(self) -> bool:
+        """Whether it is of run times."""
+        return self.found.metrics == (SECONDS,)
+
 
 def paper_grids(records: Sequence[Record], environments: Environments) -> list[Grid]:
     """Return the tables of papers that runs of recipes belong to; those of several recipes may share one.
@@ -118,9 +123,9 @@ Place = tuple[str, ...]
 
 def _grid(paper: str, table: str, parts: Sequence[_Part]) -> Grid:
     order = list(dict.fromkeys(part.dataset for part in parts))
-    parts = sorted(parts, key=lambda part: order.index(part.dataset))
+    parts = sorted(parts, key=lambda part: (order.index(part.dataset), part.timed))
     first = parts[0].layout
-    rows_of = {(part.dataset, row.label): row for part in parts for row in part.found.rows}
+    rows_of = {(str(number), row.method): row for number, part in enumerate(parts) for row in part.found.rows}
     marks = common_marks(rows_of)
     cells: dict[tuple[Place, Place], Shown] = {}
     for part in parts:
@@ -143,7 +148,7 @@ def _cells(part: _Part, marks: Mapping[str, str]) -> Iterator[tuple[dict[str, st
     for place, metric in enumerate(part.found.metrics):
         for method, called in part.layout.methods.items():
             row = rows.get(method)
-            mark = marks.get(row.label, "") if row else ""
+            mark = marks.get(method, "")
             at = {"dataset": part.dataset, "method": called + mark, "metric": part.layout.metrics[metric]}
             yield at, _shown(part, row, place, metric, mark)
 
@@ -177,7 +182,7 @@ def _once(rows: Sequence[Place]) -> Iterator[Place]:
 
 
 def _notes(parts: Sequence[_Part]) -> Iterator[str]:
-    tables = {f"{part.dataset}{', run times' * (part.found.metrics == (SECONDS,))}": part.found for part in parts}
+    tables = {f"{part.dataset}{', run times' * (part.timed)}": part.found for part in parts}
     yield from dict.fromkeys(f"data: {table.about}" for table in tables.values())
     noted = [(*part.notes, *without_certificate(part.found.notes)) for part in parts]
     yield from merged_notes(list(tables), noted)

@@ -57,6 +57,19 @@ def test_seconds_of_another_experiment_are_a_row_of_the_same_table_where_the_pap
     assert texts(grid)[4][-1] == "1.50"  # not the 9 seconds of the fits with other settings
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_marks_of_a_method_are_on_its_name_if_all_its_runs_have_them(turned):
+    found = {"auc_macro": 0.5, "f1_macro": 0.4, "f1_micro": 0.3, "jaccard_samples": 0.2}
+    records = [record("msrc", "msrc-v2", method, **found) for method in ("MC", "SLRM")]
+    timed = [record("msrc-times", "msrc-v2", "SLRM", seconds=1.5, **found)]
+    records, timed = ([r | {"threshold": r["threshold"] | {"oracle": True}} for r in some] for some in (records, timed))
+    timed[0]["info"] = timed[0]["info"] | {"converged": False}
+    (grid,) = paper_grids(timed + records if turned else records + timed, {})
+    # MC is not timed, and has one column all the same; SLRM did not converge where it was timed, and only there.
+    assert grid.header[2:] == ("CPLST", "FAIE", "MLLOC", "MC*", "MIML", "SLRM*")
+    assert [row[-1] for row in texts(grid)] == ["0.5000", "0.4000", "0.3000", "0.2000", "1.50†"]
+
+
 def test_data_that_are_not_the_papers_are_named_so():
     (grid,) = paper_grids([record("arts", "arts-standin", "HG_c", stand_in=True, auc_macro=0.5)], {})
     assert grid.header[1] == "Arts (stand-in)"

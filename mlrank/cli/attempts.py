@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mlrank.reproduce import Comparison, DataOption, Recipe, TimesTable
     from mlrank.results import RunFolder
 
-__all__ = ["Asked", "Attempt", "attempt", "planned"]
+__all__ = ["Asked", "Attempt", "attempt", "planned", "run_asked"]
 
 
 class Asked(NamedTuple):
@@ -76,21 +76,27 @@ def planned(
     return Attempt(recipe, option, times, config, 1 if times else asked.jobs)
 
 
-def attempt(plan: Attempt, asked: Asked) -> "tuple[RunFolder, Comparison]":
-    """Make the runs that are not there yet, and write the comparison into their folder."""
+def run_asked(config: "ExperimentConfig", asked: Asked, jobs: int) -> "RunFolder":
+    """Make the runs of an experiment that are not there yet."""
     from mlrank.cli.progress import run_with_progress
-    from mlrank.reproduce import compare, compare_times, recipe_grids, render_comparison
-    from mlrank.tables import FORMATS, environments_of, render_grids
 
-    folder = run_with_progress(
-        plan.config,
+    return run_with_progress(
+        config,
         asked.results,
-        plan.jobs,
+        jobs,
         asked.quiet,
         scheduler=asked.scheduler,
         retry_failed=asked.retry_failed,
         log_level=asked.log_level,
     )
+
+
+def attempt(plan: Attempt, asked: Asked) -> "tuple[RunFolder, Comparison]":
+    """Make the runs that are not there yet, and write the comparison into their folder."""
+    from mlrank.reproduce import compare, compare_times, recipe_grids, render_comparison
+    from mlrank.tables import FORMATS, environments_of, render_grids
+
+    folder = run_asked(plan.config, asked, plan.jobs)
     runs = folder.runs()
     found = (
         compare_times(plan.recipe, plan.times, plan.option, runs)

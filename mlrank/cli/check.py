@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlrank.cli.completion import complete_dataset
-from mlrank.cli.options import Json
+from mlrank.cli.options import Json, NameOrPath
 
 if TYPE_CHECKING:
     from mlrank.datasets import Dataset
@@ -21,14 +20,7 @@ _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 
 def check(
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME|PATH",
-            help="A catalogue name, or the training part's file.",
-            autocompletion=complete_dataset,
-        ),
-    ],
+    data: NameOrPath,
     test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="The test part's file.")] = None,
     labels: Annotated[Path | None, typer.Option("--labels", metavar="FILE", help="Label names, or Mulan XML.")] = None,
     features: Annotated[Path | None, typer.Option("--features", metavar="FILE", help="Feature names.")] = None,

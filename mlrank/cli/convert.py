@@ -6,20 +6,13 @@ from typing import Annotated, Any
 import typer
 
 from mlrank.cli.check import columns
-from mlrank.cli.completion import complete_dataset
+from mlrank.cli.options import NameOrPath
 
 __all__ = ["convert"]
 
 
 def convert(
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME|PATH",
-            help="A catalogue name, or the training part's file.",
-            autocompletion=complete_dataset,
-        ),
-    ],
+    data: NameOrPath,
     target: Annotated[Path, typer.Argument(metavar="TARGET", help="The file to write; others are put beside it.")],
     to: Annotated[str | None, typer.Option("--to", metavar="KEY", help="Key of the format to write.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,

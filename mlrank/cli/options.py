@@ -6,12 +6,15 @@ from typing import Annotated
 
 import typer
 
+from mlrank.cli.completion import complete_dataset
+
 __all__ = [
     "Backend",
     "DryRun",
     "Jobs",
     "Json",
     "LogLevel",
+    "NameOrPath",
     "Quiet",
     "Results",
     "RetryFailed",
@@ -30,6 +33,14 @@ LogLevel = Annotated[
 ]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Make failed fits again.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell which fits there are and what they take.")]
+NameOrPath = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME|PATH",
+        help="A catalogue name, or the training part's file.",
+        autocompletion=complete_dataset,
+    ),
+]
 Backend = Annotated[
     str | None, typer.Option("--backend", metavar="NAME", help="loky: processes on this machine; dask: a cluster.")
 ]

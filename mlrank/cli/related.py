@@ -2,19 +2,19 @@
 
 from typing import TYPE_CHECKING
 
+from mlrank.cli.attempts import Asked, run_asked
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mlrank.cli.attempts import Asked
     from mlrank.reproduce import Recipe
 
 __all__ = ["show_related"]
 
 
-def show_related(recipe: "Recipe", asked: "Asked", console: "Console", files: dict[str, str] | None) -> int:
+def show_related(recipe: "Recipe", asked: Asked, console: "Console", files: dict[str, str] | None) -> int:
     """Fit the method of the table, and show which labels it takes to be alike; return the exit code."""
     from mlrank.cli.forecast import show_forecast
-    from mlrank.cli.progress import run_with_progress
     from mlrank.config import parse_config
     from mlrank.datasets import is_available
     from mlrank.errors import UserError
@@ -34,15 +34,7 @@ def show_related(recipe: "Recipe", asked: "Asked", console: "Console", files: di
     if asked.dry_run:
         show_forecast(config, asked.results, asked.jobs, asked.as_json)
         return 0
-    folder = run_with_progress(
-        config,
-        asked.results,
-        asked.jobs,
-        asked.quiet,
-        scheduler=asked.scheduler,
-        retry_failed=asked.retry_failed,
-        log_level=asked.log_level,
-    )
+    folder = run_asked(config, asked, asked.jobs)
     done = [record for record in folder.runs() if record["status"] == "done"]
     if not done:
         return 2

@@ -163,12 +163,16 @@ def _run(
     from mlrank.cli.forecast import show_forecast
     from mlrank.cli.related import show_related
     from mlrank.cli.show import show_run
-    from mlrank.reproduce import comparison_to_rich, related_of, times_of
+    from mlrank.errors import UserError
+    from mlrank.reproduce import comparison_to_rich, is_called, related_of, times_of
 
     console = Console(stderr=asked.as_json)
-    if related_of(recipe, table):
+    other = None if table is None or is_called(recipe.table, table) else table
+    if other and figures:
+        raise UserError(f"--figures are drawn beside the recipe's own table, found them together with --table {table}")
+    if other and related_of(recipe, other):
         return show_related(recipe, asked, console, files)
-    times = times_of(recipe, table) if table and table not in recipe.table.split() else None
+    times = times_of(recipe, other) if other else None
     plan = planned(recipe, times, asked, console, grid, files)
     if asked.dry_run:
         show_forecast(plan.config, asked.results, plan.jobs, asked.as_json)

@@ -5,6 +5,7 @@ from mlrank.reproduce.compare import ComparedCell, Comparison, compare
 from mlrank.reproduce.data import banner, better_options, choose_data, experiment_mapping
 from mlrank.reproduce.figures import figure_experiments, paper_figure
 from mlrank.reproduce.layout import paper_grids, recipe_grids
+from mlrank.reproduce.parts import is_called
 from mlrank.reproduce.recipe import GRADES, Claim, DataOption, Recipe, TimesTable, load_recipe, recipes
 from mlrank.reproduce.regions import plane_figure
 from mlrank.reproduce.related import related_mapping, related_markdown, related_of
@@ -33,6 +34,7 @@ __all__ = [
     "comparison_to_rich",
     "experiment_mapping",
     "figure_experiments",
+    "is_called",
     "judge_cell",
     "load_recipe",
     "paper_figure",

@@ -19,6 +19,7 @@ __all__ = [
     "TimesTable",
     "XAxis",
     "YAxis",
+    "is_called",
 ]
 
 # What a comparison with the paper is worth, from best to worst.
@@ -35,6 +36,15 @@ USER = "user"
 NOT_METRICS = ("fit_seconds", "objective")
 
 FROZEN = ConfigDict(frozen=True, extra="forbid")
+
+
+def is_called(title: str, asked: str) -> bool:
+    """Return whether a table is asked for: by its title, whole or up to the comma, or the last word of either.
+
+    >>> [is_called("Table 1, column Music", asked) for asked in ("1", "Table 1", "Music", "Table", "2")]
+    [True, True, True, False, False]
+    """
+    return any(asked in (name, name.split()[-1]) for name in (title, title.partition(",")[0]))
 
 
 class DataOption(BaseModel):

@@ -5,7 +5,7 @@ from typing import Any
 
 from mlrank.errors import UserError
 from mlrank.reproduce.data import experiment_mapping
-from mlrank.reproduce.parts import GRADES, DataOption, RelatedTable
+from mlrank.reproduce.parts import GRADES, DataOption, RelatedTable, is_called
 from mlrank.reproduce.recipe import Recipe
 from mlrank.tables.markup import markdown, markdown_table
 
@@ -14,10 +14,10 @@ __all__ = ["related_mapping", "related_markdown", "related_of"]
 Related = Mapping[str, Sequence[tuple[str, float]]]
 
 
-def related_of(recipe: Recipe, table: str | None) -> RelatedTable | None:
+def related_of(recipe: Recipe, table: str) -> RelatedTable | None:
     """Return the table of related labels if that is asked for, by its name or number."""
     found = recipe.related
-    return found if found is not None and table in (found.table, found.table.split()[-1]) else None
+    return found if found is not None and is_called(found.table, table) else None
 
 
 def related_mapping(recipe: Recipe, option: DataOption, user_data: Any = None) -> dict[str, Any]:

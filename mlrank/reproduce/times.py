@@ -11,6 +11,7 @@ from mlrank.reproduce.claims import ClaimResult, combined, share_of
 from mlrank.reproduce.compare import SECONDS, ComparedCell, Comparison, option_records
 from mlrank.reproduce.data import experiment_mapping
 from mlrank.reproduce.evidence import Finding, better, decide
+from mlrank.reproduce.parts import is_called
 from mlrank.reproduce.recipe import GRADES, DataOption, Recipe, TimesTable
 
 __all__ = ["compare_times", "times_mapping", "times_of"]
@@ -28,9 +29,10 @@ def times_of(recipe: Recipe, table: str) -> TimesTable:
         If the recipe has no such table.
     """
     known = recipe.times
-    if known is None or table not in (known.table, known.table.split()[-1]):
-        others = f"; beside it there is {known.table}" if known else ""
-        raise UserError(f"the recipe '{recipe.name}' is of {recipe.table}{others}, found --table {table}")
+    if known is None or not is_called(known.table, table):
+        others = " and ".join(other.table for other in (known, recipe.related) if other)
+        beside = f"; beside it there is {others}" if others else ""
+        raise UserError(f"the recipe '{recipe.name}' is of {recipe.table}{beside}, found --table {table}")
     return known
 
 

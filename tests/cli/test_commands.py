@@ -116,6 +116,14 @@ def test_a_split_larger_than_the_data_is_refused_before_any_fit(mlrank, tmp_path
         (["reproduce"], "mlrank: which recipe? 'mlrank reproduce --list' shows them"),
         (["reproduce", "imageclef", "--grid", "papr"], "mlrank: unknown grid of the recipe 'imageclef' 'papr'."),
         (["reproduce", "imageclef", "--labels", "x.xml"], "mlrank: --test and --labels go with --data"),
+        (
+            ["reproduce", "msrc", "--table", "3", "--figures"],
+            "mlrank: --figures are drawn beside the recipe's own table",
+        ),
+        (
+            ["reproduce", "msrc", "--table", "Table"],
+            "mlrank: the recipe 'msrc' is of Table 2; beside it there is Table 2",
+        ),
         (["evaluate", "results"], "mlrank: results: "),
     ],
 )

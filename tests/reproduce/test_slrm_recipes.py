@@ -157,7 +157,7 @@ def test_the_objective_is_drawn_against_iterations(name, make):
 def test_related_labels_are_a_table_of_their_own(make):
     recipe = load_recipe("msrc")
     assert related_of(recipe, "3") is related_of(recipe, "Table 3") is recipe.related
-    assert related_of(recipe, "2") is related_of(recipe, None) is related_of(load_recipe("sun"), "3") is None
+    assert related_of(recipe, "2") is related_of(load_recipe("sun"), "3") is None
     config = parsed(related_mapping(recipe, recipe.data[-1]))
     assert list(config.methods) == ["SLRM"]
     assert len(config.methods["SLRM"].grid()) == 1

@@ -109,6 +109,32 @@ def sparse_rows(
 
 
 @njit(cache=True)
+def dense_within(X: Array, i: int, radius: float, places: Array, squares: Array) -> int:
+    """Fill in the other rows at a squared distance of at most `radius` from row i; return their number."""
+    found = 0
+    for j in range(X.shape[0]):
+        square = _dense_distance(X, i, j, radius)
+        if j != i and square <= radius:
+            places[found], squares[found] = j, square
+            found += 1
+    return found
+
+
+@njit(cache=True)
+def sparse_within(
+    data: Array, columns: Array, indptr: Array, i: int, radius: float, places: Array, squares: Array
+) -> int:
+    """Do what `dense_within` does for rows given as CSR."""
+    found = 0
+    for j in range(indptr.shape[0] - 1):
+        square = _sparse_distance(data, columns, indptr, i, j)
+        if j != i and square <= radius:
+            places[found], squares[found] = j, square
+            found += 1
+    return found
+
+
+@njit(cache=True)
 def _least(low: Array, heap: Array, places: Array) -> None:
     """Fill `heap` with the least values of `low`, the largest of them first, and `places` with where they are."""
     heap[:] = np.inf

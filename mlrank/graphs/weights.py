@@ -6,6 +6,7 @@ there joins every row to all others. Edges whose weight underflows to zero are n
 """
 
 from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -14,12 +15,16 @@ from mlrank.arrays import Features, FloatArray, IntArray, as_features, take_rows
 from mlrank.errors import not_among
 from mlrank.graphs.neighbors import knn
 
-__all__ = ["GRAPHS", "SYMMETRIZE", "cosine_graph", "gaussian_graph", "self_tuning_graph"]
+__all__ = ["GRAPHS", "SYMMETRIZE", "Finder", "cosine_graph", "gaussian_graph", "self_tuning_graph"]
 
 SYMMETRIZE = ("max", "mutual")
+# Rows, n_neighbors -> what `knn` returns for them.
+Finder: TypeAlias = Callable[[Features, int], tuple[IntArray, FloatArray]]
 
 
-def self_tuning_graph(X: Features, n_neighbors: int, scale_neighbor: int = 7, symmetrize: str = "max") -> csr_array:
+def self_tuning_graph(
+    X: Features, n_neighbors: int, scale_neighbor: int = 7, symmetrize: str = "max", find: Finder = knn
+) -> csr_array:
     """Return the graph with weights exp(-|x_i - x_j|^2 / (s_i s_j)), s_i the distance of x_i to a near row.
 
     Zelnik-Manor & Perona, "Self-tuning spectral clustering", NIPS 2004; the graph of the SLRM paper, eq. 6. The weights
@@ -34,6 +39,8 @@ def self_tuning_graph(X: Features, n_neighbors: int, scale_neighbor: int = 7, sy
         s_i is the distance to the neighbour of this rank, or to the last if there are fewer. Where it is zero, among
         equal rows, s_i is the least distance above zero, and 1 if all rows are equal.
     symmetrize : {"max", "mutual"}
+    find : callable
+        Finds neighbours as `knn` does, perhaps from what was found before.
 
     Returns
     -------
@@ -46,19 +53,21 @@ def self_tuning_graph(X: Features, n_neighbors: int, scale_neighbor: int = 7, sy
     n = rows.shape[0]
     if n == 1:
         return csr_array((1, 1), dtype=np.float64)
-    indices, squares = knn(rows, min(max(n_neighbors, scale_neighbor), n - 1))
-    scale = _local_scale(rows, squares[:, min(scale_neighbor, n - 1) - 1])
+    indices, squares = find(rows, min(max(n_neighbors, scale_neighbor), n - 1))
+    scale = _local_scale(rows, squares[:, min(scale_neighbor, n - 1) - 1], find)
     indices, squares = indices[:, :n_neighbors], squares[:, :n_neighbors]
     # One division after the other: the product of two scales may overflow or vanish.
     return _symmetric(indices, np.exp(-squares / scale[:, None] / scale[indices]), symmetrize)
 
 
-def gaussian_graph(X: Features, n_neighbors: int, sigma: float | None = None, symmetrize: str = "max") -> csr_array:
+def gaussian_graph(
+    X: Features, n_neighbors: int, sigma: float | None = None, symmetrize: str = "max", find: Finder = knn
+) -> csr_array:
     """Return the graph with weights exp(-|x_i - x_j|^2 / sigma).
 
     Parameters
     ----------
-    X, n_neighbors, symmetrize : as in `self_tuning_graph`
+    X, n_neighbors, symmetrize, find : as in `self_tuning_graph`
     sigma : float, optional
         The mean squared distance between a row and its neighbours by default (1 if that is zero).
 
@@ -72,18 +81,20 @@ def gaussian_graph(X: Features, n_neighbors: int, sigma: float | None = None, sy
     rows = as_features(X)
     if rows.shape[0] == 1:
         return csr_array((1, 1), dtype=np.float64)
-    indices, squares = knn(rows, min(n_neighbors, rows.shape[0] - 1))
+    indices, squares = find(rows, min(n_neighbors, rows.shape[0] - 1))
     return _symmetric(indices, np.exp(-squares / (sigma or squares.mean() or 1.0)), symmetrize)
 
 
-def cosine_graph(X: Features, n_neighbors: int, tau: float = 1.0, symmetrize: str = "max") -> csr_array:
+def cosine_graph(
+    X: Features, n_neighbors: int, tau: float = 1.0, symmetrize: str = "max", find: Finder = knn
+) -> csr_array:
     """Return the graph with weights exp(-(1 - cos(x_i, x_j)) / tau), neighbours by largest cosine.
 
     Rows of zeros have no direction and hence no edges.
 
     Parameters
     ----------
-    X, n_neighbors, symmetrize : as in `self_tuning_graph`
+    X, n_neighbors, symmetrize, find : as in `self_tuning_graph`
     tau : float
 
     Returns
@@ -97,7 +108,7 @@ def cosine_graph(X: Features, n_neighbors: int, tau: float = 1.0, symmetrize: st
     n, (unit, used) = rows.shape[0], _unit_rows(rows)
     if used.size < 2:
         return csr_array((n, n), dtype=np.float64)
-    indices, squares = knn(unit, min(n_neighbors, used.size - 1))
+    indices, squares = find(unit, min(n_neighbors, used.size - 1))
     # Of rows of length one, |x - z|^2 = 2 (1 - cos).
     graph = _symmetric(indices, np.exp(-squares / (2 * tau)), symmetrize).tocoo()
     return csr_array(as_features(csr_array((graph.data, (used[graph.row], used[graph.col])), shape=(n, n))))
@@ -125,14 +136,14 @@ def _symmetric(indices: IntArray, weights: FloatArray, symmetrize: str) -> csr_a
     return csr_array(as_features(both))
 
 
-def _local_scale(X: Features, squares: FloatArray) -> FloatArray:
+def _local_scale(X: Features, squares: FloatArray, find: Finder) -> FloatArray:
     """Return the square roots, with the least distance above zero, or 1, where they are zero."""
     scale = np.sqrt(squares)
     none = np.flatnonzero(scale == 0)
     if none.size:
         distinct, place = _distinct_rows(X)
         if distinct.shape[0] > 1:
-            nearest = np.sqrt(knn(distinct, 1)[1][:, 0])
+            nearest = np.sqrt(find(distinct, 1)[1][:, 0])
             scale[none] = nearest[place[none]]
         scale[scale == 0] = 1.0
     return scale

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from threadpoolctl import threadpool_limits
 from mlrank import __version__
 from mlrank.errors import UserError
 from mlrank.search.fits import work
+from mlrank.search.keeps import MemoryKeep
 from mlrank.search.rows import Table
 from mlrank.search.tasks import Result, Task
 
@@ -42,7 +44,7 @@ class ClusterPool:
 
     def load(self, table: Table) -> None:
         """Send the data to every worker."""
-        self.table = table
+        self.table = replace(table, keep=MemoryKeep())
         self._scatter()
 
     def submit(self, task: Task) -> "Future[list[Result]]":

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import Features, read_only
 from mlrank.errors import UserError
+from mlrank.search.keeps import FileKeep
 from mlrank.search.rows import Table
 
 __all__ = ["Mapped", "map_folder"]
@@ -45,7 +46,8 @@ class Mapped:
 
     def open(self) -> Table:
         """Return the table; nothing is read before it is used."""
-        return Table(self._features(), self._map("Y"), self._map("known") if self.masked else None)
+        known = self._map("known") if self.masked else None
+        return Table(self._features(), self._map("Y"), known, FileKeep(self.folder))
 
     def _features(self) -> Features:
         if self.shape is None:

@@ -11,12 +11,14 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
 from mlrank.search.fits import work
+from mlrank.search.keeps import MemoryKeep
 from mlrank.search.mapped import Mapped, map_folder
 from mlrank.search.rows import Table
 from mlrank.search.tasks import Result, Task
@@ -59,8 +61,8 @@ class SerialPool:
     size = depth = 1
 
     def load(self, table: Table) -> None:
-        """Keep the data."""
-        self.data = table
+        """Keep the data, and what tasks find of the neighbours of their rows."""
+        self.data = replace(table, keep=MemoryKeep())
 
     def submit(self, task: Task) -> "Future[list[Result]]":
         """Run the task; its future is done."""

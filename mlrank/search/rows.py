@@ -7,6 +7,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, take_rows
 from mlrank.scaling import SCALERS, Scaling
+from mlrank.search.keeps import FileKeep, MemoryKeep
 from mlrank.search.tasks import Task
 from mlrank.solvers import TrainingSet
 
@@ -20,11 +21,14 @@ class Table:
     X, Y : all rows
     known : (n_masks, n_samples, n_labels) bool ndarray or None
         Which entries of `Y` may be looked at; a task says by which mask.
+    keep : MemoryKeep, FileKeep or None
+        What earlier tasks have found of the neighbours of rows.
     """
 
     X: Features
     Y: BoolArray
     known: BoolArray | None = None
+    keep: MemoryKeep | FileKeep | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,9 @@ class Rows:
         if known is not None and heeded is None:
             count = int((~known).sum())
             notes.append(f"{count} unknown label entries of the training rows taken as absent by {solver.__name__}")
-        train = TrainingSet(scaling(X), Y, unlabeled, heeded, pairwise=columns is not None)
+        # What is measured of a run, its seconds and its memory, is that of a whole fit: it finds neighbours itself.
+        keep = None if task.refit else table.keep
+        train = TrainingSet(scaling(X), Y, unlabeled, heeded, pairwise=columns is not None, keep=keep)
         X_test = scaling(take_rows(table.X, task.test, columns))
         return cls(train, known, X_test, Y_test, known_test, tuple(filter(None, notes)), scaling)
 

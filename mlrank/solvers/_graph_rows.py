@@ -1,17 +1,19 @@
-"""The graph on all rows of a transductive fit, and what its solvers say about it."""
+"""The graph on all rows of a semi-supervised fit, and what its solvers say about it."""
 
+from functools import partial
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
-from mlrank.arrays import FloatArray, IntArray
-from mlrank.graphs import GRAPHS, SYMMETRIZE, cosine_graph, gaussian_graph, self_tuning_graph
+from mlrank.arrays import Features, FloatArray, IntArray, take_rows
+from mlrank.graphs import GRAPHS, SYMMETRIZE, Finder, knn, knn_in_order, knn_with_ties
 from mlrank.solvers._transductive import TransductiveModel, all_rows, row_digests
-from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_positive
+from mlrank.solvers.base import FitInfo, Keep, TrainingSet, check_choices, check_positive
 
-__all__ = ["GRAPH_SETTINGS", "RowGraph", "check_graph", "graph_cost", "row_graph"]
+__all__ = ["GRAPH_SETTINGS", "RowGraph", "check_graph", "graph_cost", "neighbor_finder", "row_graph"]
 
 # The settings of a solver that its graph depends on.
 GRAPH_SETTINGS = ("graph", "n_neighbors", "scale_neighbor", "width", "symmetrize")
@@ -60,17 +62,30 @@ def row_graph(train: TrainingSet, solver: Any) -> RowGraph:
     """Build the graph that the settings ask for on all rows of `train`, with labels or without."""
     rows = all_rows(train)
     others = rows.shape[0] - 1
-    if solver.graph == "self_tuning":
-        A = self_tuning_graph(rows, solver.n_neighbors, solver.scale_neighbor, solver.symmetrize)
-    elif solver.graph == "gaussian":
-        A = gaussian_graph(rows, solver.n_neighbors, solver.width, solver.symmetrize)
-    else:
-        width = 1.0 if solver.width is None else solver.width
-        A = cosine_graph(rows, solver.n_neighbors, width, solver.symmetrize)
+    scale = solver.scale_neighbor if solver.graph == "self_tuning" else solver.width
+    if solver.graph == "cosine" and scale is None:
+        scale = 1.0
+    A = GRAPHS[solver.graph](rows, solver.n_neighbors, scale, solver.symmetrize, neighbor_finder(train))
     notes: tuple[str, ...] = ()
     if solver.n_neighbors > others:
         notes = (f"{solver.n_neighbors} neighbours asked for, {others} other rows there: each row is joined to all",)
     return RowGraph(A, row_digests(rows), train.n_samples, notes)
+
+
+def neighbor_finder(train: TrainingSet) -> Finder:
+    """Return `knn`, which takes what it finds from the `keep` of the training set, if there is one."""
+    return knn if train.keep is None else partial(_kept_knn, train.keep)
+
+
+def _kept_knn(keep: Keep, X: Features, n_neighbors: int) -> tuple[IntArray, FloatArray]:
+    """Return what `knn` returns; distances are computed once for all matrices of the same rows, in whatever order."""
+    digests = row_digests(X)
+    order = np.lexsort(digests.view(np.uint64).T)
+    key = blake2b(digests[order].tobytes(), digest_size=16).hexdigest()
+    found = keep(f"neighbors-{n_neighbors}-{key}", lambda: knn_with_ties(take_rows(X, order), n_neighbors))
+    if not found[0].size:  # too many are equally near
+        return knn(X, n_neighbors)
+    return knn_in_order((found[0], found[1], found[2]), order, n_neighbors)
 
 
 def graph_cost(solver: Any, n: int, n_features: int, n_labels: int) -> tuple[float, float]:

@@ -5,9 +5,9 @@ together with ``SHARED``, the settings on which the preparation depends: the sea
 hands the result to every grid point with equal SHARED values. ``fit(train)`` alone gives the same model.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from mlrank.errors import not_among
 
 __all__ = [
     "FitInfo",
+    "Keep",
     "LinearModel",
     "Model",
     "Solver",
@@ -26,6 +27,11 @@ __all__ = [
     "is_pairwise",
     "relative_gap",
 ]
+
+
+# What a training set keeps arrays by, from fit to fit.
+Arrays: TypeAlias = tuple[np.ndarray[Any, Any], ...]
+Keep: TypeAlias = Callable[[str, Callable[[], Arrays]], Arrays]
 
 
 @dataclass(frozen=True)
@@ -43,6 +49,9 @@ class TrainingSet:
     pairwise : bool
         Whether X is the kernel matrix of the rows, for a solver of kernel "precomputed": part of the rows then have
         their own columns alone.
+    keep : callable, optional
+        (key, make) -> the arrays that were made before under `key`, or else those of ``make()``. The key must tell all
+        that they depend on. Neighbours of rows are kept by it: they are the same in each fold of a split.
 
     Raises
     ------
@@ -55,6 +64,7 @@ class TrainingSet:
     X_unlabeled: Features | None = None
     known: BoolArray | None = None
     pairwise: bool = False
+    keep: Keep | None = None
 
     def __post_init__(self) -> None:
         X, Y = as_features(self.X), np.asarray(self.Y)
@@ -103,7 +113,7 @@ class TrainingSet:
             stack = vstack if issparse(hidden) else np.vstack
             unlabeled = self.X_unlabeled[:, kept] if self.pairwise else self.X_unlabeled
             hidden = stack([hidden, unlabeled])
-        return replace(self.take(kept), X_unlabeled=hidden)
+        return replace(self.take(kept), X_unlabeled=hidden, keep=self.keep)
 
     def take(self, rows: IntArray) -> "TrainingSet":
         """Return `rows` with their labels, without unlabeled rows."""

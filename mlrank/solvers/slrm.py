@@ -26,6 +26,7 @@ s (Xl'A + S) has no singular value above lam: D(s) = -conjugate(s A) - s^2/2 tra
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -35,6 +36,7 @@ from mlrank.arrays import Features, FloatArray
 from mlrank.graphs import gaussian_graph, self_tuning_graph
 from mlrank.graphs.weights import SYMMETRIZE
 from mlrank.linalg import CenteredRows
+from mlrank.solvers._graph_rows import neighbor_finder
 from mlrank.solvers._slrm_admm import Solution, Stop, cut_at, least_squares, minimize, minimize_squared
 from mlrank.solvers._slrm_data import coded, dense_if_full, never_known, notes
 from mlrank.solvers._slrm_labels import label_correlation, related_labels
@@ -197,7 +199,7 @@ class SLRM:
         X = dense_if_full(all_rows(train))
         labeled = CenteredRows(train.X if issparse(X) else X[: train.n_samples], mean)
         loss, basis = self._loss(train, labels - level)
-        return Problem(labeled, X, self._graph, loss, level, basis, by_products)
+        return Problem(labeled, X, partial(self._graph, train), loss, level, basis, by_products)
 
     def _loss(self, train: TrainingSet, targets: FloatArray) -> tuple[Loss, FloatArray | None]:
         if self.missing == "mask" and train.known is not None and not train.known.all():
@@ -205,10 +207,11 @@ class SLRM:
         basis = row_space(targets) if self.loss == "squared" else None
         return LOSSES[self.loss](targets if basis is None else targets @ basis), basis
 
-    def _graph(self, X: Features) -> csr_array:
+    def _graph(self, train: TrainingSet, X: Features) -> csr_array:
+        find = neighbor_finder(train)
         if isinstance(self.sigma, str):
-            return self_tuning_graph(X, self.n_neighbors, self.scale_neighbor, self.symmetrize)
-        return gaussian_graph(X, self.n_neighbors, self.sigma, self.symmetrize)
+            return self_tuning_graph(X, self.n_neighbors, self.scale_neighbor, self.symmetrize, find)
+        return gaussian_graph(X, self.n_neighbors, self.sigma, self.symmetrize, find)
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""

@@ -1,0 +1,88 @@
+"""Arrays kept from task to task: hidden labels leave the rows of a split, and so their neighbours, as they are.
+
+Arrays are kept under a key of all that they depend on, so those that are kept are what making them again would give.
+The last ones are kept: where features are scaled or projected by what a fold says, each fold has its own.
+"""
+
+import fcntl
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from mlrank.solvers.base import Arrays
+
+__all__ = ["FileKeep", "MemoryKeep"]
+
+MOST = 16
+
+
+class MemoryKeep:
+    """Keeps arrays in this process; a copy sent to another one starts empty."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Arrays] = {}
+        self.lock = Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return MemoryKeep, ()
+
+    def __call__(self, key: str, make: Callable[[], Arrays]) -> Arrays:
+        """Return the arrays of `key`; they are made where they are not kept, by one thread at a time."""
+        with self.lock:
+            if key not in self.kept:
+                arrays = make()
+                if len(self.kept) == MOST:
+                    del self.kept[next(iter(self.kept))]
+                self.kept[key] = arrays
+            return self.kept[key]
+
+
+@dataclass(frozen=True)
+class FileKeep:
+    """Keeps arrays in files in `folder`, for all processes of this machine."""
+
+    folder: str
+
+    def __call__(self, key: str, make: Callable[[], Arrays]) -> Arrays:
+        """Return the arrays of `key`; of processes that need them at once, one makes them and the others wait.
+
+        Where the folder refuses to be written, they are made and not kept.
+        """
+        path = Path(self.folder, f"{key}.npz")
+        try:
+            lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
+        except OSError:
+            return make()
+        try:
+            # The system frees it when its holder dies.
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return self._found(path) or self._made(path, make)
+        finally:
+            os.close(lock)
+
+    def _found(self, path: Path) -> Arrays | None:
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                return tuple(stored[name] for name in stored.files)
+        except OSError:
+            return None
+
+    def _made(self, path: Path, make: Callable[[], Arrays]) -> Arrays:
+        arrays = make()
+        part = path.with_suffix(".part")
+        try:
+            with part.open("wb") as file:
+                np.savez(file, *arrays)
+            part.replace(path)
+        except OSError:
+            part.unlink(missing_ok=True)
+        with suppress(OSError):  # another process may be at it too
+            for old in sorted(Path(self.folder).glob("*.npz"), key=os.path.getmtime)[:-MOST]:
+                old.unlink()
+        return arrays

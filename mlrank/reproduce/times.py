@@ -46,11 +46,12 @@ def times_mapping(recipe: Recipe, times: TimesTable, option: DataOption, user_da
 
 def compare_times(recipe: Recipe, times: TimesTable, option: DataOption, records: Sequence[Record]) -> Comparison:
     """Set the paper's seconds beside ours, and judge which method is faster."""
-    used = [record for record in option_records(recipe, option, records) if record["status"] == "done"]
+    made = option_records(recipe, option, records)
+    used = [record for record in made if record["status"] == "done"]
     stand_in = option.grade == "stand-in" or any(record["dataset"]["stand_in"] for record in used)
     grade = "stand-in" if stand_in else option.grade
     by_method = {method: [r for r in used if r["method"] == method] for method in times.methods}
-    splits = list(dict.fromkeys(record["split"] for record in used))
+    splits = list(dict.fromkeys(record["split"] for record in made))
     seconds = {method: _seconds(found, splits) for method, found in by_method.items()}
     dataset = used[0]["dataset"]["name"] if used else option.dataset
     return Comparison(

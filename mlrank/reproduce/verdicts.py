@@ -36,7 +36,8 @@ CLAIM_VERDICTS: Mapping[str, str] = {
     "the largest p-value counts (of a claim on the best k, the k-th largest, times k). On one split no test is "
     "possible: the order of the values decides, and the verdict says so.",
     "fails": f"The contrary of a part of the claim is shown at {ALPHA:g} by the {_BY}: the smallest p-value, times the "
-    "number of pairs and of metrics. On one split the order of the values decides, and the verdict says so.",
+    "number of pairs and of metrics (of a claim on the best k, the k-th smallest, times the pairs less k - 1 and the "
+    "metrics). On one split the order of the values decides, and the verdict says so.",
     "undecided": "Neither the claim nor its contrary is shown, or values are tied or missing.",
 }
 

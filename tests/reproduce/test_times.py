@@ -47,6 +47,14 @@ def test_seconds_stand_beside_the_papers_and_the_ratio_is_told(timed, make):
     assert "| slow   |" in render_comparison(comparison, "md")
 
 
+def test_a_split_on_which_every_fit_failed_is_not_left_out(timed, make):
+    records = [run(make, "slow", 30.0), run(make, "fast", 2.0)]
+    failed = [run(make, name, 1.0, split="r1", status="failed") for name in ("slow", "fast")]
+    comparison, claim = judged(timed, [*records, *failed])
+    assert (comparison.n_splits, claim.verdict) == (2, "undecided")
+    assert [cell.ours for cell in comparison.cells] == [None, None]
+
+
 def test_the_paper_may_print_no_seconds(timed, make):
     recipe = timed.model_copy(
         update={"times": timed.times.model_copy(update={"expected": {"slow": None, "fast": 2.0}})}

@@ -147,6 +147,14 @@ def test_what_is_no_histogram_is_refused_with_its_place(sparse, bad):
             chi2_distances(*pair)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("n_features", [2, 9])
+def test_rows_of_another_width_are_refused(sparse, n_features):
+    made = csr_array if sparse else np.asarray
+    with pytest.raises(ValueError, match=f"rows of as many features, found {n_features} and 5"):
+        chi2_distances(made(np.ones((3, n_features))), made(np.ones((4, 5))))
+
+
 def test_the_other_kernels_are_their_formulas():
     X, Z = histograms(4, 3, 1.0, 0), histograms(5, 3, 1.0, 1)
     assert np.allclose(KERNELS["linear"](X, Z), X @ Z.T)

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 __all__ = ["Curve", "Level", "Panel", "PanelFigure", "render_panels"]
 
 _PANEL_INCHES = (4.2, 3.2)
+# Of a line of a legend, in 7 points, and the characters that fit into one: each curve needs some for its line and gap.
+_LEGEND_INCHES, _LEGEND_CHARACTERS, _HANDLE_CHARACTERS = 0.15, 66, 8
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,9 @@ def render_panels(figure: PanelFigure, fmt: str) -> bytes:
     """
     rows, columns = grid(len(figure.panels))
     width = _PANEL_INCHES[0] * columns
-    with saved((width, _PANEL_INCHES[1] * rows + 0.6 + notes_inches(figure.notes, width)), fmt) as (drawn, buffer):
+    panels = 0.0 if figure.one_legend else max(map(_legend_inches, figure.panels))
+    height = (_PANEL_INCHES[1] + panels) * rows + 0.6 + notes_inches(figure.notes, width)
+    with saved((width, height), fmt) as (drawn, buffer):
         axes = axes_of(drawn, len(figure.panels), same_y=figure.same_y)
         for ax, panel in zip(axes, figure.panels, strict=True):
             _draw(ax, figure, panel)
@@ -161,7 +165,6 @@ def _draw(ax: "Axes", figure: PanelFigure, panel: Panel) -> None:
             shown.append(ax.axhline(level.y, label=label, color=color, linewidth=0.8, linestyle=(0, (1, 2))))
         else:
             shown += ax.plot([level.x], [level.y], "*", label=label, color=color, markersize=11, markeredgecolor="k")
-    ax.set_title(plain(panel.title), fontsize=9)
     ax.set_xlabel(plain(panel.x_label or figure.x_label))
     ax.set_ylabel(plain(panel.y_label or figure.y_label))
     ax.tick_params(labelleft=True)
@@ -179,7 +182,37 @@ def _draw(ax: "Axes", figure: PanelFigure, panel: Panel) -> None:
     for x, y in panel.stars:
         ax.plot([x], [y], "*", color="#d55e00", markersize=12, markeredgecolor="k", zorder=5)
     if shown and panel.legend and not figure.one_legend:
-        ax.legend(handles=shown, fontsize=7)
+        _name(ax, panel, shown)
+    else:
+        ax.set_title(plain(panel.title), fontsize=9)
+
+
+def _name(ax: "Axes", panel: Panel, shown: list[Any]) -> None:
+    """Write the title and name the curves above the axes, where nothing is covered."""
+    ax.legend(
+        handles=shown,
+        title=plain(panel.title),
+        title_fontsize=9,
+        fontsize=7,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=_legend_columns(panel),
+        frameon=False,
+    )
+
+
+def _labels(panel: Panel) -> list[str]:
+    return [curve.label for curve in panel.curves if curve.kind != "fit"] + [level.label for level in panel.levels]
+
+
+def _legend_columns(panel: Panel) -> int:
+    longest = max(map(len, _labels(panel)), default=0) + _HANDLE_CHARACTERS
+    return max(1, min(3, _LEGEND_CHARACTERS // longest))
+
+
+def _legend_inches(panel: Panel) -> float:
+    lines = -(-len(_labels(panel)) // _legend_columns(panel)) if panel.legend else 0
+    return _LEGEND_INCHES * lines
 
 
 def _log_ticks(axis: Any, values: list[float]) -> None:

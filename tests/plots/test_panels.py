@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import pytest
+from matplotlib.figure import Figure
 
 from mlrank.plots import FORMATS, Curve, Level, Panel, PanelFigure, render
 
@@ -59,3 +60,23 @@ def test_ticks_and_logarithmic_axes():
 def test_an_unknown_format_is_refused():
     with pytest.raises(ValueError, match="unknown format of a figure 'gif'"):
         render(FIGURE, "gif")
+
+
+@pytest.mark.parametrize("n_curves", [1, 2, 6, 14])
+@pytest.mark.parametrize("label", ["short", "a label that takes more than half of the width of a panel"])
+def test_legends_cover_nothing(monkeypatch, label, n_curves):
+    drawn = []
+    save = Figure.savefig
+    monkeypatch.setattr(
+        Figure, "savefig", lambda self, *given, **named: (drawn.append(self), save(self, *given, **named))
+    )
+    curves = tuple(Curve(f"{label} {i}", (0.0, 1.0), (0.0, 1.0)) for i in range(n_curves))
+    render(replace(FIGURE, panels=(Panel("one", curves), Panel("two", curves[:1]), Panel("three", curves))), "png")
+    (figure,) = drawn
+    boxes = [ax.get_window_extent() for ax in figure.axes if ax.get_visible()]
+    legends = [ax.get_legend().get_window_extent() for ax in figure.axes if ax.get_visible()]
+    for i, legend in enumerate(legends):
+        assert not any(legend.overlaps(other) for other in boxes + legends[:i])
+        assert legend.x0 >= 0
+        assert legend.x1 <= figure.bbox.width
+    assert min(box.height for box in boxes) > 2 * figure.dpi

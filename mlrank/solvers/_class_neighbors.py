@@ -124,8 +124,15 @@ class ClassNeighbors:
         count : int
         own : (n_scored,) ndarray, optional
             Numbers of the training rows that the rows of `X` are; they are not their own neighbours.
+
+        Raises
+        ------
+        ValueError
+            If the rows have other features than the training rows, or entries too large for distances to exist.
         """
         _check_size(X)
+        if X.shape[1] != self.X.shape[1]:
+            raise ValueError(f"X must have the {self.X.shape[1]} features of the training rows, found {X.shape[1]}")
         X = as_features(csr_array(X)) if self.sparse and not issparse(X) else X
         # A list has a key, a distance and a number for each row, and is copied once.
         most = LIST_BYTES // (32 * count * max(self.n_classes, 1))

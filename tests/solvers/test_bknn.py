@@ -201,6 +201,14 @@ def test_rows_so_large_that_distances_overflow_are_refused():
         fit(np.where(X == X[3, 0], 1e200, X), Y, sigma=1.0).training_scores()
 
 
+@pytest.mark.parametrize("key", ["bknn", "knn"])
+@pytest.mark.parametrize("n_features", [1, 3])
+def test_rows_of_another_width_are_refused(key, n_features):
+    model = SOLVERS[key]().fit(TrainingSet(np.eye(4), np.eye(4, dtype=bool)))
+    with pytest.raises(ValueError, match=f"X must have the 4 features of the training rows, found {n_features}"):
+        model.decision_function(np.ones((2, n_features)))
+
+
 def test_sigma_is_the_median_squared_distance_to_the_nearest_row_unless_given():
     X, Y = random_problem(n=30)
     labelled = np.flatnonzero(Y.any(axis=1))

@@ -62,7 +62,7 @@ def paper_grids(records: Sequence[Record], environments: Environments) -> list[G
 
 def recipe_grids(recipe: Recipe, timed: bool, records: Sequence[Record], environments: Environments) -> list[Grid]:
     """Return the paper's table from the runs of one recipe; none if the paper prints no table of them."""
-    if recipe.layout is None or not records:
+    if _printed(recipe, timed) is None or not records:
         return []
     return _grids([_part(recipe, timed, records, environments)])
 
@@ -79,13 +79,22 @@ def _recipe_of(experiment: str, known: Sequence[str]) -> tuple[str, bool]:
     )
 
 
-def _part(recipe: Recipe, timed: bool, records: Sequence[Record], environments: Environments) -> _Part:
-    if recipe.layout is None:
-        raise UserError(f"{recipe.table} of the recipe '{recipe.name}' is no table of scores: it has no paper's layout")
+def _printed(recipe: Recipe, timed: bool) -> tuple[TableLayout, list[str]] | None:
+    """Return the layout of the recipe's table, or of its run times, and what it shows; None if it shows nothing."""
     own = recipe.layout
+    if own is None:
+        return None
     layout = own.times if timed and own.times else own
-    table = recipe.times.table if timed and recipe.times else recipe.table
     metrics = [metric for metric in layout.metrics if (metric == SECONDS) == timed]
+    return (layout, metrics) if metrics else None
+
+
+def _part(recipe: Recipe, timed: bool, records: Sequence[Record], environments: Environments) -> _Part:
+    table = recipe.times.table if timed and recipe.times else recipe.table
+    printed = _printed(recipe, timed)
+    if printed is None:
+        raise UserError(f"{table} of the recipe '{recipe.name}' is no table of scores: it has no paper's layout")
+    layout, metrics = printed
     spreads = recipe.times.spread if timed and recipe.times else recipe.spread
     shown = [record for record in records if record["method"] in layout.methods]
     found = build_tables(shown, metrics, environments)

@@ -3,7 +3,7 @@
 import pytest
 
 from mlrank.errors import UserError
-from mlrank.reproduce import load_recipe, paper_grids, recipes
+from mlrank.reproduce import load_recipe, paper_grids, recipe_grids, recipes
 from mlrank.tables import render_grids
 from tests.tables.conftest import make_record
 
@@ -84,11 +84,17 @@ def test_data_that_are_not_the_papers_are_named_so():
         (["quickstart"], "'quickstart' is of none of its recipes: arts"),
         (["yeast", "yeast-paper"], "'yeast' and 'yeast-paper' are runs of the same table"),
         (["mlr-toy"], "Figure 1 of the recipe 'mlr-toy' is no table of scores"),
+        (["arts", "arts-times"], "Figure 5 of the recipe 'arts' is no table of scores"),
     ],
 )
 def test_what_has_no_layout_is_told(experiments, message):
     with pytest.raises(UserError, match=message):
         paper_grids([record(name, "yeast", "HG_c", auc_macro=0.5) for name in experiments], {})
+
+
+def test_what_the_paper_prints_no_table_of_gets_none():
+    assert recipe_grids(load_recipe("arts"), True, [record("arts-times", "arts", "lsHG_c")], {}) == []
+    assert len(recipe_grids(load_recipe("arts"), False, [record("arts", "arts", "lsHG_c", auc_macro=0.5)], {})) == 1
 
 
 @pytest.mark.parametrize("name", [name for name in recipes() if name != "mlr-toy"])

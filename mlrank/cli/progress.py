@@ -18,6 +18,8 @@ __all__ = ["run_with_progress"]
 
 # Seconds between two plain lines.
 LINE_SECONDS = 10.0
+# What a fit takes, be it a trial's or a run's.
+TIMED = ("fit", "threshold", "predict")
 
 
 def run_with_progress(
@@ -94,8 +96,9 @@ class _Reporter:
         self.done += 1
         self.failed += record["error"] is not None
         self.left[cell] -= 1
-        if event["kind"] == "trial" and "time" in record:
-            self.seconds.setdefault(_alike(cell), []).append(sum(record["time"].values()))
+        times = record.get("time", {})
+        if "fit" in times:
+            self.seconds.setdefault(_alike(cell), []).append(sum(times.get(part, 0.0) for part in TIMED))
         failed = f"[red]{self.failed} failed" if self.failed else ""
         what = "searching" if event["kind"] == "trial" else "fitting"
         left = self._time_left()
@@ -103,7 +106,8 @@ class _Reporter:
         if self.console.is_terminal:
             return
         if event["kind"] == "run":
-            self._line(f"{self.done}/{self.total} {record['status']}: {cell}")
+            after = f", {left}" if left and self.done < self.total else ""
+            self._line(f"{self.done}/{self.total} {record['status']}: {cell}{after}")
         elif time.monotonic() - self.told > LINE_SECONDS:
             failures = f", {self.failed} failed" if self.failed else ""
             self._line(f"{self.done}/{self.total} fits{failures}, {left or 'time left not known yet'}")

@@ -48,7 +48,16 @@ def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch):
     found.notify(BEST)
     found.notify({"kind": "run", "cell": A, "record": {"error": None, "status": "done"}})
     lines = out.getvalue().splitlines()[2:]
-    assert lines == ["5/20 fits, 1 failed, about 0:00:08 left", f"6/20 done: {A}"]
+    assert lines == ["5/20 fits, 1 failed, about 0:00:08 left", f"6/20 done: {A}, about 0:00:07 left"]
+
+
+def test_runs_tell_the_time_left_where_nothing_is_searched():
+    found, out = reporter(terminal=False, jobs=1)
+    found.notify({"kind": "plan", "total": 2, "done": 0, "missing": {A: 1, AGAIN: 1}})
+    time = {"search": 0.0, "fit": 5.0, "threshold": 1.0, "predict": 2.0, "peak_memory": 1 << 30, "machine": "m"}
+    for cell in (A, AGAIN):
+        found.notify({"kind": "run", "cell": cell, "record": {"error": None, "status": "done", "time": time}})
+    assert out.getvalue().splitlines() == ["2 fits", f"1/2 done: {A}, about 0:00:08 left", f"2/2 done: {AGAIN}"]
 
 
 def test_a_terminal_shows_the_best_so_far():

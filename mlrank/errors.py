@@ -36,10 +36,10 @@ class UserError(Exception):
 def unknown_name(what: str, found: object, known: Iterable[str]) -> str:
     """Say that a name is unknown and which known one is nearest.
 
-    >>> unknown_name("setting of rank_svm", "CC", ["tol", "C"])
+    >>> unknown_name("setting of rank_svm", "CC", ["tol", "C", "tol"])
     "unknown setting of rank_svm 'CC'. Did you mean 'C'? Known: C, tol."
     """
-    names = sorted(known)
+    names = sorted(set(known))
     return f"unknown {what} '{found}'.{_hint(found, names)} Known: {', '.join(names)}."
 
 

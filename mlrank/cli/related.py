@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from mlrank.cli.attempts import Asked, run_asked
+from mlrank.cli.show import tell_failures
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,13 +36,13 @@ def show_related(recipe: "Recipe", asked: Asked, console: "Console", files: dict
         show_forecast(config, asked.results, asked.jobs, asked.as_json)
         return 0
     folder = run_asked(config, asked, asked.jobs)
-    done = [record for record in folder.runs() if record["status"] == "done"]
-    if not done:
-        return 2
-    path = folder.model_path(done[0]["dataset"]["name"], done[0]["split"], done[0]["method"])
+    (record,) = folder.runs()
+    if record["status"] == "failed":
+        return tell_failures([record])
+    path = folder.model_path(record["dataset"]["name"], record["split"], record["method"])
     stored = load_model(path)
     related = related_labels(stored.predictor.model, stored.label_names, recipe.related.n_related)
-    text = related_markdown(recipe, option, done[0], related)
+    text = related_markdown(recipe, option, record, related)
     folder.write_text("tables/related.md", text)
     if asked.as_json:
         print(dump_json(related), end="")

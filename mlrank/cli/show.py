@@ -1,13 +1,13 @@
 """Printing what a results folder holds."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mlrank.results import RunFolder
 
-__all__ = ["show_run"]
+__all__ = ["show_run", "tell_failures"]
 
 
 def show_run(folder: "RunFolder", metrics: Sequence[str], as_json: bool) -> int:
@@ -25,10 +25,11 @@ def show_run(folder: "RunFolder", metrics: Sequence[str], as_json: bool) -> int:
         for table in build_tables(records, metrics, environments_of(folder, records)):
             console.print(to_rich(table))
         console.print(f"written to {folder.path}: runs/, tables/*.md, *.tex, *.csv", highlight=False, soft_wrap=True)
-    return _tell_failures(records)
+    return tell_failures(records)
 
 
-def _tell_failures(records: list[dict[str, object]]) -> int:
+def tell_failures(records: Sequence[Mapping[str, object]]) -> int:
+    """Name the fits that failed, on stderr, and return the exit code."""
     failed = [record for record in records if record["status"] == "failed"]
     for record in failed:
         reason = str(record["error"]).strip().splitlines()[-1]

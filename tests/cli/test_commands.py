@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -139,6 +140,13 @@ def test_a_results_folder_that_cannot_be_made_is_told_before_any_fit(mlrank, tmp
     code, _, err = mlrank("train", write_config(tmp_path / "c.yaml"), "--results", "taken")
     assert (code, err.count("\n")) == (1, 1)
     assert "taken" in err
+
+
+def test_a_table_of_related_labels_whose_fit_failed_is_told(mlrank, monkeypatch):
+    record = {"status": "failed", "split": "r0", "method": "SLRM", "error": "Traceback\nMemoryError: too large\n"}
+    monkeypatch.setattr("mlrank.cli.related.run_asked", lambda *asked: SimpleNamespace(runs=lambda: [record]))
+    code, _, err = mlrank("reproduce", "msrc", "--table", "3", "--quiet")
+    assert (code, err) == (2, "mlrank: r0 / SLRM failed: MemoryError: too large\n")
 
 
 def test_failed_fits_are_named_and_give_exit_code_2(mlrank, tmp_path):

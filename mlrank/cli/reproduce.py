@@ -90,7 +90,10 @@ def reproduce(
     asked = Asked(results, worker_count(jobs), scheduler, quiet, as_json, dry_run, retry_failed, log_level)
     if name == ALL:
         given = {"--grid": grid, "--table": table, "--figures": figures, "--data": data, "--scheduler": scheduler}
-        raise typer.Exit(_run_all([option for option, value in given.items() if value], fetch, asked))
+        alone = [option for option, value in given.items() if value]
+        if dry_run and as_json:  # one document after the other is no JSON
+            alone.append("--dry-run --json")
+        raise typer.Exit(_run_all(alone, fetch, asked))
     recipe = load_recipe(name)
     if fetch:
         _fetch(recipe, quiet)

@@ -101,10 +101,13 @@ def test_it_exits_with_0_if_all_ran_and_prints_json(tmp_path, capfd):
     assert {cell["verdict"] for cell in found["comparison"]["cells"]} == {"not comparable"}
 
 
-@pytest.mark.parametrize("option", [["--grid", "paper"], ["--table", "3"], ["--figures"], ["--data", "x.svm"]])
-def test_what_is_of_one_recipe_is_refused(option):
-    result = CliRunner().invoke(app, ["reproduce", "all", *option])
-    assert str(result.exception) == f"{option[0]} is of one recipe, found together with 'all'"
+@pytest.mark.parametrize(
+    "words", ["--grid paper", "--table 3", "--figures", "--data x.svm", "--scheduler tcp://x:1", "--dry-run --json"]
+)
+def test_what_is_of_one_recipe_is_refused(words):
+    result = CliRunner().invoke(app, ["reproduce", "all", *words.split()])
+    named = words if words == "--dry-run --json" else words.split()[0]
+    assert str(result.exception) == f"{named} is of one recipe, found together with 'all'"
 
 
 def test_a_dry_run_runs_and_writes_nothing(tmp_path, monkeypatch):

@@ -15,6 +15,8 @@ Array = np.ndarray[Any, Any]
 SPARE = 8
 # As many bounds are compared with the border at once.
 CHUNK = 64
+# Relative to a distance, far above the rounding of a few operations.
+ROOM = 1e-12
 
 
 @njit(cache=True)
@@ -83,10 +85,7 @@ def sparse_rows(
     compared = 0
     for i in range(n):
         low[:] = constant
-        for t in range(indptr[i], indptr[i + 1]):
-            value, column = -2 * data[t], columns[t]
-            for s in range(column_indptr[column], column_indptr[column + 1]):
-                low[rows_of_column[s]] += value * by_column[s]
+        _lower(data, columns, indptr, by_column, rows_of_column, column_indptr, low, i)
         low[i] = np.inf
         _least(low, heap, places)
         border = _border(heap, places, error, k, i)
@@ -122,16 +121,52 @@ def dense_within(X: Array, i: int, radius: float, places: Array, squares: Array)
 
 @njit(cache=True)
 def sparse_within(
-    data: Array, columns: Array, indptr: Array, i: int, radius: float, places: Array, squares: Array
+    data: Array,
+    columns: Array,
+    indptr: Array,
+    by_column: Array,
+    rows_of_column: Array,
+    column_indptr: Array,
+    constant: Array,
+    error: Array,
+    i: int,
+    radius: float,
+    places: Array,
+    squares: Array,
 ) -> int:
-    """Do what `dense_within` does for rows given as CSR."""
+    """Do what `dense_within` does for rows given as CSR and as CSC."""
+    # Until a row is found near, its place in the result holds its lower bound.
+    low = squares
+    low[:] = constant
+    _lower(data, columns, indptr, by_column, rows_of_column, column_indptr, low, i)
+    # Lower bounds are of the squares less |x_i|^2, and may be above by the error; the rest is room for rounding here.
+    border = radius - constant[i] + 4 * error[i] + ROOM * radius
     found = 0
-    for j in range(indptr.shape[0] - 1):
-        square = _sparse_distance(data, columns, indptr, i, j)
-        if j != i and square <= radius:
-            places[found], squares[found] = j, square
-            found += 1
+    for j in range(low.shape[0]):
+        if low[j] <= border and j != i:
+            square = _sparse_distance(data, columns, indptr, i, j)
+            if square <= radius:
+                places[found], squares[found] = j, square
+                found += 1
     return found
+
+
+@njit(cache=True)
+def _lower(
+    data: Array,
+    columns: Array,
+    indptr: Array,
+    by_column: Array,
+    rows_of_column: Array,
+    column_indptr: Array,
+    low: Array,
+    i: int,
+) -> None:
+    """Take 2 x_i . x_j off each `low_j`, through the columns that rows share."""
+    for t in range(indptr[i], indptr[i + 1]):
+        value, column = -2 * data[t], columns[t]
+        for s in range(column_indptr[column], column_indptr[column + 1]):
+            low[rows_of_column[s]] += value * by_column[s]
 
 
 @njit(cache=True)

@@ -17,7 +17,7 @@ from scipy.spatial import cKDTree
 from mlrank.arrays import Features, FloatArray, IntArray, as_features
 from mlrank.graphs._neighbor_kernels import SPARE, dense_block, listed_rows, sparse_rows
 
-__all__ = ["knn"]
+__all__ = ["inverted", "knn"]
 
 # One block of lower bounds, in bytes.
 BLOCK_BYTES = 64e6
@@ -135,9 +135,14 @@ def _factors(X: FloatArray, precision: np.dtype[Any]) -> tuple[FloatArray, Float
 
 
 def _of_sparse(X: Features, indices: IntArray, squares: FloatArray) -> None:
+    sparse_rows(X.data, X.indices, X.indptr, *inverted(X), indices, squares)
+
+
+def inverted(X: Features) -> tuple[FloatArray, IntArray, IntArray, FloatArray, FloatArray]:
+    """Return the entries of `X` by column, as in CSC; each row's |x|^2 less its error, and that error."""
     columns = csc_array(X)
     parts = (columns.indices.astype(np.int32, copy=False), columns.indptr.astype(np.int32, copy=False))
     lengths = np.asarray(X.multiply(X).sum(axis=1)).ravel()
     unit = float(np.finfo(np.float64).eps)
     error = (np.diff(X.indptr).max(initial=0) + 4) * unit * lengths + np.finfo(np.float64).tiny
-    sparse_rows(X.data, X.indices, X.indptr, columns.data, *parts, lengths - error, error, indices, squares)
+    return columns.data, *parts, lengths - error, error

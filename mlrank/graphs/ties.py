@@ -4,12 +4,14 @@ Of rows at equal distance the one with the lower index is nearer, so neighbours 
 distances do not. What is found once are the nearest rows together with all that are as near as the last of them.
 """
 
+from typing import Any
+
 import numpy as np
 from scipy.sparse import issparse
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_features
-from mlrank.graphs._neighbor_kernels import SPARE, dense_within, sparse_within
-from mlrank.graphs.neighbors import knn
+from mlrank.graphs._neighbor_kernels import dense_within, sparse_within
+from mlrank.graphs.neighbors import inverted, knn
 
 __all__ = ["knn_in_order", "knn_with_ties"]
 
@@ -39,19 +41,21 @@ def knn_with_ties(X: Features, n_neighbors: int) -> tuple[IntArray, IntArray, Fl
     """
     rows = as_features(X)
     n = rows.shape[0]
-    wide = max(n_neighbors, min(n - 1, n_neighbors + SPARE))
+    wide = min(n - 1, n_neighbors + 1)
     indices, squares = knn(rows, wide)
     last = squares[:, n_neighbors - 1]
     near = squares <= last[:, None]
-    # Of these there may be more.
+    # The next row is as near as the last neighbour: more may be.
     unfinished = np.flatnonzero(near[:, -1]) if wide < n - 1 else np.empty(0, dtype=np.int64)
     near[unfinished] = False
     owners, places, distances = [np.nonzero(near)[0]], [indices[near]], [squares[near]]
     count = owners[0].size
     some, lengths = np.empty(n, dtype=np.int64), np.empty(n)
+    by_column: tuple[Any, ...] = inverted(rows) if issparse(rows) and unfinished.size else ()
     for i in map(int, unfinished):
         if issparse(rows):
-            found = sparse_within(rows.data, rows.indices, rows.indptr, i, float(last[i]), some, lengths)
+            parts: tuple[Any, ...] = (rows.data, rows.indices, rows.indptr, *by_column)
+            found = sparse_within(*parts, i, float(last[i]), some, lengths)
         else:
             found = dense_within(rows, i, float(last[i]), some, lengths)
         count += found

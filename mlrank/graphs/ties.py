@@ -4,7 +4,8 @@ Of rows at equal distance the one with the lower index is nearer, so neighbours 
 distances do not. What is found once are the nearest rows together with all that are as near as the last of them.
 """
 
-from typing import Any
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from scipy.sparse import issparse
@@ -51,13 +52,11 @@ def knn_with_ties(X: Features, n_neighbors: int) -> tuple[IntArray, IntArray, Fl
     owners, places, distances = [np.nonzero(near)[0]], [indices[near]], [squares[near]]
     count = owners[0].size
     some, lengths = np.empty(n, dtype=np.int64), np.empty(n)
-    by_column: tuple[Any, ...] = inverted(rows) if issparse(rows) and unfinished.size else ()
-    for i in map(int, unfinished):
-        if issparse(rows):
-            parts: tuple[Any, ...] = (rows.data, rows.indices, rows.indptr, *by_column)
-            found = sparse_within(*parts, i, float(last[i]), some, lengths)
-        else:
-            found = dense_within(rows, i, float(last[i]), some, lengths)
+    within: Callable[..., int] = partial(dense_within, rows)
+    if issparse(rows) and unfinished.size:
+        within = partial(sparse_within, rows.data, rows.indices, rows.indptr, *inverted(rows))
+    for i in unfinished:
+        found = within(int(i), float(last[i]), some, lengths)
         count += found
         if count > MOST_NEAR * n:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)

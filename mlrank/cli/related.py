@@ -9,29 +9,29 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mlrank.reproduce import Recipe
+    from mlrank.reproduce.parts import RelatedTable
 
 __all__ = ["show_related"]
 
 
-def show_related(recipe: "Recipe", asked: Asked, console: "Console", files: dict[str, str] | None) -> int:
+def show_related(
+    recipe: "Recipe", table: "RelatedTable", asked: Asked, console: "Console", files: dict[str, str] | None
+) -> int:
     """Fit the method of the table, and show which labels it takes to be alike; return the exit code."""
     from mlrank.cli.forecast import show_forecast
     from mlrank.config import parse_config
     from mlrank.datasets import is_available
-    from mlrank.errors import UserError
     from mlrank.models import load_model
     from mlrank.reproduce import banner, better_options, choose_data, related_mapping, related_markdown
     from mlrank.results import dump_json
     from mlrank.solvers.slrm import related_labels
     from mlrank.yamlfile import dump_yaml
 
-    if recipe.related is None:
-        raise UserError(f"the recipe '{recipe.name}' has no table of related labels")
     option = choose_data(recipe, is_available, files is not None)
-    shown = recipe.model_copy(update={"table": recipe.related.table})
+    shown = recipe.model_copy(update={"table": table.table})
     for line in banner(shown, option, better_options(recipe, option)):
         console.print(line, highlight=False, markup=False)
-    config = parse_config(dump_yaml(related_mapping(recipe, option, files)), f"recipe {recipe.name}")
+    config = parse_config(dump_yaml(related_mapping(recipe, table, option, files)), f"recipe {recipe.name}")
     if asked.dry_run:
         show_forecast(config, asked.results, asked.jobs, asked.as_json)
         return 0
@@ -41,8 +41,8 @@ def show_related(recipe: "Recipe", asked: Asked, console: "Console", files: dict
         return tell_failures([record])
     path = folder.model_path(record["dataset"]["name"], record["split"], record["method"])
     stored = load_model(path)
-    related = related_labels(stored.predictor.model, stored.label_names, recipe.related.n_related)
-    text = related_markdown(recipe, option, record, related)
+    related = related_labels(stored.predictor.model, stored.label_names, table.n_related)
+    text = related_markdown(table, option, record, related)
     folder.write_text("tables/related.md", text)
     if asked.as_json:
         print(dump_json(related), end="")

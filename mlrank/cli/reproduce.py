@@ -173,8 +173,9 @@ def _run(
     other = None if table is None or is_called(recipe.table, table) else table
     if other and figures:
         raise UserError(f"--figures are drawn beside the recipe's own table, found them together with --table {table}")
-    if other and related_of(recipe, other):
-        return show_related(recipe, asked, console, files)
+    related = related_of(recipe, other) if other else None
+    if related:
+        return show_related(recipe, related, asked, console, files)
     times = times_of(recipe, other) if other else None
     plan = planned(recipe, times, asked, console, grid, files)
     if asked.dry_run:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mlrank.errors import UserError
 from mlrank.reproduce.data import experiment_mapping
 from mlrank.reproduce.parts import GRADES, DataOption, RelatedTable, is_called
 from mlrank.reproduce.recipe import Recipe
@@ -20,17 +19,15 @@ def related_of(recipe: Recipe, table: str) -> RelatedTable | None:
     return found if found is not None and is_called(found.table, table) else None
 
 
-def related_mapping(recipe: Recipe, option: DataOption, user_data: Any = None) -> dict[str, Any]:
+def related_mapping(recipe: Recipe, table: RelatedTable, option: DataOption, user_data: Any = None) -> dict[str, Any]:
     """Return the experiment as the mapping that a YAML config would hold: one method, on the recipe's first split."""
-    if recipe.related is None:
-        raise UserError(f"the recipe '{recipe.name}' has no table of related labels")
     mapping = experiment_mapping(recipe, option, recipe.default_grid, user_data)
-    methods = {recipe.related.method: dict(recipe.related.settings)}
+    methods = {table.method: dict(table.settings)}
     name = f"{recipe.name}-related"
     return mapping | {"name": name, "methods": methods, "split": mapping["split"] | {"repeats": 1}}
 
 
-def related_markdown(recipe: Recipe, option: DataOption, record: Mapping[str, Any], related: Related) -> str:
+def related_markdown(table: RelatedTable, option: DataOption, record: Mapping[str, Any], related: Related) -> str:
     """Return the table, the paper's labels beside ours.
 
     Parameters
@@ -38,9 +35,6 @@ def related_markdown(recipe: Recipe, option: DataOption, record: Mapping[str, An
     record : of the run that the mapping is from
     related : per label, the most similar ones with their cosines
     """
-    table = recipe.related
-    if table is None:
-        raise UserError(f"the recipe '{recipe.name}' has no table of related labels")
     grade = "stand-in" if record["dataset"]["stand_in"] else option.grade
     named = [label for label in related if label in table.expected]
     header = ["label", "ours", *(["paper"] if named else [])]

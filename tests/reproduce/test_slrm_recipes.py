@@ -158,7 +158,7 @@ def test_related_labels_are_a_table_of_their_own(make):
     recipe = load_recipe("msrc")
     assert related_of(recipe, "3") is related_of(recipe, "Table 3") is recipe.related
     assert related_of(recipe, "2") is related_of(load_recipe("sun"), "3") is None
-    config = parsed(related_mapping(recipe, recipe.data[-1]))
+    config = parsed(related_mapping(recipe, recipe.related, recipe.data[-1]))
     assert list(config.methods) == ["SLRM"]
     assert len(config.methods["SLRM"].grid()) == 1
     assert (config.split.kind, config.split.parts, config.split.repeats) == ("per_class", 10, 1)
@@ -166,15 +166,13 @@ def test_related_labels_are_a_table_of_their_own(make):
     assert all(
         other in recipe.related.expected for named in recipe.related.expected.values() for other in named.split(", ")
     )
-    with pytest.raises(UserError, match="the recipe 'sun' has no table of related labels"):
-        related_mapping(load_recipe("sun"), load_recipe("sun").data[-1])
     record = make("SLRM", f1_macro=0.5) | {"info": {"converged": True}}
     related = {"sky": (("tree", 0.5), ("car", 0.25)), "a|b": ()}
-    text = related_markdown(recipe, recipe.data[1], record, related)
+    text = related_markdown(recipe.related, recipe.data[1], record, related)
     assert r"| sky   | tree (0.500), car (0.250) | tree, road |" in text
     assert r"| a\|b  | none" in text
     assert "- 1 of the 2 labels that the paper names are among ours" in text
-    unnamed = related_markdown(recipe, recipe.data[1], record, {"0": (("1", 0.5),)})
+    unnamed = related_markdown(recipe.related, recipe.data[1], record, {"0": (("1", 0.5),)})
     assert "| 0     | 1 (0.500) |\n" in unnamed
     assert "the labels have no names of the paper's here" in unnamed
 

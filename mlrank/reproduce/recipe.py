@@ -57,7 +57,7 @@ class Recipe(BaseModel):
     default_grid : str
     effort : per grid name, what it changes of the experiment's split, search and subset
     expected : the paper's numbers per method and metric, null where it gives none
-    spread : their standard deviations, where the paper gives them; ours then are shown too
+    spread : their standard deviations, where the paper gives them; in its layout ours then are shown too
     layout : how the paper prints them
     claims : what the paper concludes from them
     times : another table of the paper, of run times

@@ -130,8 +130,9 @@ def render_panels(figure: PanelFigure, fmt: str) -> bytes:
     height = (_PANEL_INCHES[1] + panels) * rows + 0.6 + notes_inches(figure.notes, width)
     with saved((width, height), fmt) as (drawn, buffer):
         axes = axes_of(drawn, len(figure.panels), same_y=figure.same_y)
+        places = _shared_places(figure.panels)
         for ax, panel in zip(axes, figure.panels, strict=True):
-            _draw(ax, figure, panel)
+            _draw(ax, figure, panel, places)
         if figure.one_legend:
             # The title goes with it: above a legend outside the axes no room is kept for one.
             handles, labels = axes[0].get_legend_handles_labels()
@@ -149,13 +150,22 @@ def render_panels(figure: PanelFigure, fmt: str) -> bytes:
     return buffer.getvalue()
 
 
-def _draw(ax: "Axes", figure: PanelFigure, panel: Panel) -> None:
+def _shared_places(panels: tuple[Panel, ...]) -> dict[str, int]:
+    """Return by label which style a curve has, where panels share curves and styles suffice; nothing elsewhere."""
+    named = [{curve.label for curve in panel.curves if curve.kind != "fit"} for panel in panels]
+    order = dict.fromkeys(curve.label for panel in panels for curve in panel.curves if curve.kind != "fit")
+    alike = len(order) < sum(map(len, named)) and len(order) <= len(COLORS)
+    return {label: place for place, label in enumerate(order)} if alike else {}
+
+
+def _draw(ax: "Axes", figure: PanelFigure, panel: Panel, places: dict[str, int]) -> None:
     colors: dict[str, str] = {}
     shown: list[Any] = []
-    place = -1
+    place, number = -1, 0
     for curve in panel.curves:
         place += curve.kind != "fit"
-        number = place % len(COLORS)
+        if curve.kind != "fit":
+            number = places.get(curve.label, place % len(COLORS))
         style: dict[str, Any] = {"color": COLORS[number], "marker": MARKERS[number], "linestyle": DASHES[number]}
         colors[curve.label] = style["color"]
         shown += _curve(ax, curve, style)

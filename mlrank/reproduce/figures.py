@@ -61,7 +61,11 @@ def paper_figure(recipe: Recipe, name: str, option: DataOption, runs: Runs) -> P
     even = figure.x.spacing == "even"
     positions = [float(place) if even else value / figure.x.divide for place, value in enumerate(figure.values)]
     panels = tuple(
-        Panel(title, tuple(_curves(figure, methods, positions, runs)), tuple(_levels(recipe, figure, methods, option)))
+        Panel(
+            title,
+            tuple(_curves(figure, methods, positions, runs)),
+            tuple(_levels(recipe, figure, methods, positions, option)),
+        )
         for title, methods in figure.panels.items()
     )
     first = next((record for records in runs.values() for record in records), None)
@@ -106,7 +110,9 @@ def _values(records: Sequence[Record], method: str, metric: str) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _levels(recipe: Recipe, figure: FigureRecipe, methods: Sequence[str], option: DataOption) -> Iterator[Level]:
+def _levels(
+    recipe: Recipe, figure: FigureRecipe, methods: Sequence[str], positions: Sequence[float], option: DataOption
+) -> Iterator[Level]:
     """Yield the numbers of the paper's table for the methods shown; beside stand-in data they mean nothing."""
     if option.grade == "stand-in":
         return
@@ -116,6 +122,8 @@ def _levels(recipe: Recipe, figure: FigureRecipe, methods: Sequence[str], option
             continue
         label = f"{method}, paper's {recipe.table}"
         if figure.paper_at is not None:
-            yield Level(label, number, figure.paper_at / figure.x.divide, of=method)
+            # Among values that stand evenly it has the place of its own.
+            drawn = dict(zip(figure.values, positions, strict=True))
+            yield Level(label, number, drawn.get(figure.paper_at, figure.paper_at / figure.x.divide), of=method)
         elif method in figure.flat:
             yield Level(label, number, of=method)

@@ -7,6 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from mlrank.plots import FORMATS, Curve, Level, Panel, PanelFigure, render
+from mlrank.plots.canvas import COLORS
 
 FIGURE = PanelFigure(
     "Figure 9: costs in $",
@@ -80,3 +81,21 @@ def test_legends_cover_nothing(monkeypatch, label, n_curves):
         assert legend.x0 >= 0
         assert legend.x1 <= figure.bbox.width
     assert min(box.height for box in boxes) > 2 * figure.dpi
+
+
+def test_a_curve_of_two_panels_looks_alike_in_both():
+    a, b, c = (Curve(name, (0.0, 1.0), (0.0, 1.0)) for name in "abc")
+
+    def colors(*panels):
+        svg = render(
+            replace(FIGURE, panels=tuple(Panel("", curves, legend=False) for curves in panels)), "svg"
+        ).decode()
+        return [color for color in re.findall(r"#[0-9a-f]{6}", svg) if color in COLORS]
+
+    def first_of(*panels):
+        return list(dict.fromkeys(colors(*panels)))
+
+    assert first_of((a, b)) == first_of((a, c)) == first_of((a,), (b, c)) == list(COLORS[:2])
+    # c is new, with a style that no other has.
+    assert first_of((a, b), (a, c)) == list(COLORS[:3])
+    assert colors((b, c), (c,))[-1] == COLORS[1]

@@ -153,6 +153,14 @@ def test_flat_methods_are_levels_and_even_spacing_names_the_values(figured, make
     assert [(level.y, level.x, level.of) for level in figure.panels[0].levels] == [(0.5, None, "A")]
 
 
+def test_the_papers_numbers_stand_at_their_value_where_values_stand_evenly(figured, folder):
+    path = folder / "tiny.yaml"
+    path.write_text(path.read_text().replace("{label: rows, divide: 2}", "{label: rows, divide: 2, spacing: even}"))
+    recipe = load_recipe("tiny", folder)
+    figure = paper_figure(recipe, "sizes", recipe.data[1], {2: [], 4: []})
+    assert [level.x for level in figure.panels[0].levels] == [1.0, 1.0]
+
+
 def test_stand_in_data_stand_beside_no_number_of_the_paper(figured, make):
     runs = {2: [make("A", dataset="fake", stand_in=True, f1_macro=0.25)], 4: []}
     figure = paper_figure(figured, "sizes", figured.data[2], runs)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from mlrank.reproduce.claims import ClaimResult, Record, judge, share_of, values_over_splits
+from mlrank.reproduce.parts import grade_on
 from mlrank.reproduce.recipe import GRADES, USER, DataOption, Recipe
 from mlrank.reproduce.verdicts import judge_cell, printed_decimals
 
@@ -83,8 +84,7 @@ def compare(recipe: Recipe, option: DataOption, records: Sequence[Record]) -> Co
         If the option is "user" and the records are of more than one data set of the user's.
     """
     used = option_records(recipe, option, records)
-    stand_in = option.grade == "stand-in" or any(record["dataset"]["stand_in"] for record in used)
-    grade = "stand-in" if stand_in else option.grade
+    grade = grade_on(option, any(record["dataset"]["stand_in"] for record in used))
     splits = list(dict.fromkeys(record["split"] for record in used))
     cells = [
         _cell(recipe, used, splits, grade, method, metric)

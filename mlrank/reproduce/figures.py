@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from mlrank.plots import Curve, Level, Panel, PanelFigure
 from mlrank.reproduce.claims import Record
-from mlrank.reproduce.parts import GRADES, USER, DataOption, FigureRecipe
+from mlrank.reproduce.parts import GRADES, USER, DataOption, FigureRecipe, grade_on
 from mlrank.reproduce.recipe import Recipe
 
 __all__ = ["FLAT", "figure_experiments", "paper_figure"]
@@ -70,8 +70,7 @@ def paper_figure(recipe: Recipe, name: str, option: DataOption, runs: Runs) -> P
     )
     first = next((record for records in runs.values() for record in records), None)
     dataset = option.dataset if first is None else first["dataset"]["name"]
-    stand_in = option.grade == "stand-in" or (first is not None and first["dataset"]["stand_in"])
-    grade = "stand-in" if stand_in else option.grade
+    grade = grade_on(option, first is not None and first["dataset"]["stand_in"])
     n_splits = len({record["split"] for records in runs.values() for record in records})
     notes = [f"ours on {dataset} ({GRADES[grade]}), {n_splits} partition{'s' if n_splits > 1 else ''}"]
     if n_splits > 1:

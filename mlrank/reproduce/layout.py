@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from mlrank.errors import UserError
 from mlrank.reproduce.papertable import TableLayout
+from mlrank.reproduce.parts import grade_on
 from mlrank.reproduce.recipe import GRADES, USER, Recipe, load_recipe, recipes
 from mlrank.tables import Cell, Grid, Row, Shown, Table, build_tables
 from mlrank.tables.arrange import NONE, common_marks, marks_of, merged_notes, without_certificate
@@ -111,7 +112,7 @@ def _data(recipe: Recipe, found: Table) -> tuple[str, list[str]]:
     """Return the grade of the data, and how they differ from the paper's."""
     by_name = {option.dataset: option for option in recipe.data}
     option = by_name.get(found.dataset, by_name.get(USER))
-    grade = "stand-in" if found.stand_in or option is None else option.grade
+    grade = grade_on(option, found.stand_in) if option else "stand-in"
     return grade, [f"{GRADES[grade]}: {option.note}"] if option else []
 
 

@@ -19,6 +19,7 @@ __all__ = [
     "TimesTable",
     "XAxis",
     "YAxis",
+    "grade_on",
     "is_called",
 ]
 
@@ -67,6 +68,11 @@ class DataOption(BaseModel):
     how_to: str
     subset: dict[str, Any] | None = None
     split: dict[str, Any] | None = None
+
+
+def grade_on(option: DataOption, stand_in: bool) -> str:
+    """Return the key of GRADES for runs on an option: of data that call themselves generated, stand-in in any case."""
+    return "stand-in" if stand_in else option.grade
 
 
 class Effort(BaseModel):

@@ -8,7 +8,7 @@ from mlrank.arrays import FloatArray, IntArray, as_dense
 from mlrank.datasets import Dataset
 from mlrank.errors import UserError
 from mlrank.plots import RegionFigure, RegionPanel
-from mlrank.reproduce.parts import GRADES, DataOption
+from mlrank.reproduce.parts import GRADES, DataOption, grade_on
 from mlrank.reproduce.recipe import Recipe
 
 __all__ = ["plane_figure"]
@@ -49,7 +49,7 @@ def plane_figure(
             best[rows] = found.argmax(axis=1)
             winners = best[test].reshape(y.size, x.size)
         panels.append(RegionPanel(title if method in (None, *scores) else f"{title}: no run", winners))
-    grade = "stand-in" if dataset.stand_in else option.grade
+    grade = grade_on(option, dataset.stand_in)
     notes = (f"{dataset.name} ({GRADES[grade]}): {option.note}",)
     points, classes = X[train], Y[train].argmax(axis=1)
     return RegionFigure(regions.title, tuple(panels), points, classes, dataset.label_names, x, y, notes)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlrank.reproduce.data import experiment_mapping
-from mlrank.reproduce.parts import GRADES, DataOption, RelatedTable, is_called
+from mlrank.reproduce.parts import GRADES, DataOption, RelatedTable, grade_on, is_called
 from mlrank.reproduce.recipe import Recipe
 from mlrank.tables.markup import markdown, markdown_table
 
@@ -35,7 +35,7 @@ def related_markdown(table: RelatedTable, option: DataOption, record: Mapping[st
     record : of the run that the mapping is from
     related : per label, the most similar ones with their cosines
     """
-    grade = "stand-in" if record["dataset"]["stand_in"] else option.grade
+    grade = grade_on(option, record["dataset"]["stand_in"])
     named = [label for label in related if label in table.expected]
     header = ["label", "ours", *(["paper"] if named else [])]
     rows = [

@@ -11,7 +11,7 @@ from mlrank.reproduce.claims import ClaimResult, combined, share_of
 from mlrank.reproduce.compare import SECONDS, ComparedCell, Comparison, option_records
 from mlrank.reproduce.data import experiment_mapping
 from mlrank.reproduce.evidence import Finding, better, decide
-from mlrank.reproduce.parts import is_called
+from mlrank.reproduce.parts import grade_on, is_called
 from mlrank.reproduce.recipe import GRADES, DataOption, Recipe, TimesTable
 
 __all__ = ["compare_times", "times_mapping", "times_of"]
@@ -48,8 +48,7 @@ def compare_times(recipe: Recipe, times: TimesTable, option: DataOption, records
     """Set the paper's seconds beside ours, and judge which method is faster."""
     made = option_records(recipe, option, records)
     used = [record for record in made if record["status"] == "done"]
-    stand_in = option.grade == "stand-in" or any(record["dataset"]["stand_in"] for record in used)
-    grade = "stand-in" if stand_in else option.grade
+    grade = grade_on(option, any(record["dataset"]["stand_in"] for record in used))
     by_method = {method: [r for r in used if r["method"] == method] for method in times.methods}
     splits = list(dict.fromkeys(record["split"] for record in made))
     seconds = {method: _seconds(found, splits) for method, found in by_method.items()}

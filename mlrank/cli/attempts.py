@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from mlrank.reproduce import Comparison, DataOption, Recipe, TimesTable
     from mlrank.results import RunFolder
 
-__all__ = ["Asked", "Attempt", "attempt", "planned", "run_asked"]
+__all__ = ["Asked", "Attempt", "attempt", "chosen_data", "planned", "run_asked"]
 
 
 class Asked(NamedTuple):
@@ -55,15 +55,11 @@ def planned(
 ) -> Attempt:
     """Return what is to be run, on the best data at hand, and tell which they are."""
     from mlrank.config import parse_config
-    from mlrank.datasets import is_available
     from mlrank.errors import UserError
-    from mlrank.reproduce import banner, better_options, choose_data, experiment_mapping, times_mapping
+    from mlrank.reproduce import experiment_mapping, times_mapping
     from mlrank.yamlfile import dump_yaml
 
-    option = choose_data(recipe, is_available, files is not None)
-    shown = recipe.model_copy(update={"table": times.table}) if times else recipe
-    for line in banner(shown, option, better_options(recipe, option)):
-        console.print(line, highlight=False, markup=False)
+    option = chosen_data(recipe, (times or recipe).table, console, files is not None)
     mapping: dict[str, Any] = (
         times_mapping(recipe, times, option, files)
         if times
@@ -74,6 +70,17 @@ def planned(
         raise UserError("a table of times is measured on one machine: leave out --scheduler")
     # Two fits at a time would disturb each other's clock.
     return Attempt(recipe, option, times, config, 1 if times else asked.jobs)
+
+
+def chosen_data(recipe: "Recipe", table: str, console: "Console", by_user: bool) -> "DataOption":
+    """Return the best data at hand for a table of a recipe, the user's if there are any, and tell which they are."""
+    from mlrank.datasets import is_available
+    from mlrank.reproduce import banner, better_options, choose_data
+
+    option = choose_data(recipe, is_available, by_user)
+    for line in banner(recipe.model_copy(update={"table": table}), option, better_options(recipe, option)):
+        console.print(line, highlight=False, markup=False)
+    return option
 
 
 def run_asked(config: "ExperimentConfig", asked: Asked, jobs: int) -> "RunFolder":

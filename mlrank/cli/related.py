@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from mlrank.cli.attempts import Asked, run_asked
+from mlrank.cli.attempts import Asked, chosen_data, run_asked
 from mlrank.cli.show import tell_failures
 
 if TYPE_CHECKING:
@@ -20,17 +20,13 @@ def show_related(
     """Fit the method of the table, and show which labels it takes to be alike; return the exit code."""
     from mlrank.cli.forecast import show_forecast
     from mlrank.config import parse_config
-    from mlrank.datasets import is_available
     from mlrank.models import load_model
-    from mlrank.reproduce import banner, better_options, choose_data, related_mapping, related_markdown
+    from mlrank.reproduce import related_mapping, related_markdown
     from mlrank.results import dump_json
     from mlrank.solvers.slrm import related_labels
     from mlrank.yamlfile import dump_yaml
 
-    option = choose_data(recipe, is_available, files is not None)
-    shown = recipe.model_copy(update={"table": table.table})
-    for line in banner(shown, option, better_options(recipe, option)):
-        console.print(line, highlight=False, markup=False)
+    option = chosen_data(recipe, table.table, console, files is not None)
     config = parse_config(dump_yaml(related_mapping(recipe, table, option, files)), f"recipe {recipe.name}")
     if asked.dry_run:
         show_forecast(config, asked.results, asked.jobs, asked.as_json)

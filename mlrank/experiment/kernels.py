@@ -20,10 +20,12 @@ def check_kernels(config: ExperimentConfig, dataset: Dataset) -> None:
         If they are no kernel matrix for one that is precomputed, or have, or will have, negative features for a chi2
         kernel.
     """
+    checked = False
     for method in config.methods.values():
         try:
-            if method.pairwise:
+            if method.pairwise and not checked:  # O(n^3), and the same for every method
                 _check_matrix(dataset)
+                checked = True
             elif method.projection_class is None and HISTOGRAM_KERNELS & set(method.kernels):
                 _check_features(config.scale, method, dataset)
         except ValueError as error:

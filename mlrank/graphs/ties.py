@@ -25,9 +25,7 @@ def knn_with_ties(X: Features, n_neighbors: int) -> tuple[IntArray, IntArray, Fl
 
     Parameters
     ----------
-    X : (n_samples, n_features) ndarray or csr_array
-    n_neighbors : int
-        From 1 to n_samples - 1.
+    X, n_neighbors : as `knn` takes them
 
     Returns
     -------

@@ -29,6 +29,7 @@ from mlrank.linalg import largest_singular_value, shrink_singular_values
 from mlrank.solvers._slrm_losses import Loss
 from mlrank.solvers._slrm_mixing import Mixing
 from mlrank.solvers._slrm_systems import EigenSystem, System
+from mlrank.solvers.base import relative_gap
 
 __all__ = ["Solution", "Stop", "cut_at", "least_squares", "minimize", "minimize_squared"]
 
@@ -73,11 +74,6 @@ class Solution(NamedTuple):
     gap: float
     n_iter: int
     trace: tuple[float, ...]
-
-
-def _relative_gap(objective: float, bound: float) -> float:
-    """Return (objective - bound) / objective; what rounding leaves below zero is zero."""
-    return max(objective - bound, 0.0) / objective if objective > 0 else 0.0
 
 
 @dataclass
@@ -144,7 +140,7 @@ def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop,
         rest = B - state.T / (1.0 + state.slack)
         bound = max(bound, 0.5 * square - 0.5 * float(np.vdot(rest / e, rest)))
         trace.append(objective)
-        gap = _relative_gap(objective, bound)
+        gap = max(relative_gap(objective, bound), 0.0)  # rounding may leave less
         if gap <= stop.tol or len(trace) >= stop.max_iter:
             return Solution(state.V, len(state.values), gap, len(trace), tuple(trace))
         share = nuclear / objective
@@ -202,7 +198,7 @@ class _Certificate(NamedTuple):
 
     @property
     def gap(self) -> float:
-        return _relative_gap(self.objective, self.bound)
+        return max(relative_gap(self.objective, self.bound), 0.0)
 
     def tightened(self, system: System, loss: Loss, lam: float, state: _State) -> "_Certificate":
         """Compute both at V.

@@ -1,12 +1,12 @@
-"""The training set as SLRM takes it: coded labels, rows in the faster form; and what solvers say of missing labels."""
+"""The training set as SLRM takes it: coded labels, rows in the faster form."""
 
 import numpy as np
 from scipy.sparse import issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray
+from mlrank.arrays import Features, FloatArray
 from mlrank.solvers.base import TrainingSet
 
-__all__ = ["coded", "dense_if_full", "never_known", "notes"]
+__all__ = ["coded", "dense_if_full"]
 
 # Of all features of all rows.
 FULL = 1 / 4
@@ -21,19 +21,3 @@ def coded(train: TrainingSet, coding: str) -> FloatArray:
 def dense_if_full(X: Features) -> Features:
     """Return sparse rows as dense ones where so many features are not zero that products are faster."""
     return X.toarray() if issparse(X) and X.nnz > FULL * X.shape[0] * X.shape[1] else X
-
-
-def never_known(train: TrainingSet) -> BoolArray:
-    """Return which labels are missing in every row."""
-    known = np.ones_like(train.Y) if train.known is None else train.known
-    return np.asarray(~known.any(axis=0))
-
-
-def notes(train: TrainingSet, rows_count: str, labels_score: str) -> tuple[str, ...]:
-    """Return what is to be told of rows and labels of which nothing is known: what is made of either."""
-    if train.known is None:
-        return ()
-    n_rows, n_labels = int((~train.known.any(axis=1)).sum()), int(never_known(train).sum())
-    rows = f"{n_rows} of {train.n_samples} rows have no known label: {rows_count}"
-    labels = f"{n_labels} of {train.n_labels} labels are known in no row: {labels_score}"
-    return (rows,) * (n_rows > 0) + (labels,) * (n_labels > 0)

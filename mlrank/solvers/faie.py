@@ -33,7 +33,7 @@ from mlrank.solvers._label_space import (
     signs,
     truncated,
 )
-from mlrank.solvers._slrm_data import notes
+from mlrank.solvers._missing_labels import notes
 from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_choices, check_not_negative
 
 __all__ = ["FaIE"]

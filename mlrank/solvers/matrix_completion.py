@@ -37,7 +37,7 @@ import numpy as np
 from mlrank.arrays import FloatArray, as_dense
 from mlrank.linalg.shrink import largest_singular_value
 from mlrank.solvers._completion_steps import CONSTRAINTS, FEATURE_LOSSES, Completion, Point
-from mlrank.solvers._slrm_data import notes
+from mlrank.solvers._missing_labels import notes
 from mlrank.solvers._transductive import TransductiveModel, all_rows, row_digests
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_positive
 

@@ -35,8 +35,8 @@ from mlrank.kernels import check_kernel
 from mlrank.solvers._compressed_model import CompressedModel, compressed_model, rows_space
 from mlrank.solvers._label_queries import RULES, query_order
 from mlrank.solvers._label_space import check_components, n_components_of
+from mlrank.solvers._missing_labels import notes
 from mlrank.solvers._ridge_space import RidgeSpace
-from mlrank.solvers._slrm_data import notes
 from mlrank.solvers._sparse_bayes import relevance
 from mlrank.solvers._transductive import all_rows
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_positive

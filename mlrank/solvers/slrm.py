@@ -37,8 +37,9 @@ from mlrank.graphs import gaussian_graph, self_tuning_graph
 from mlrank.graphs.weights import SYMMETRIZE
 from mlrank.linalg import CenteredRows
 from mlrank.solvers._graph_rows import neighbor_finder
+from mlrank.solvers._missing_labels import never_known, notes
 from mlrank.solvers._slrm_admm import Solution, Stop, cut_at, least_squares, minimize, minimize_squared
-from mlrank.solvers._slrm_data import coded, dense_if_full, never_known, notes
+from mlrank.solvers._slrm_data import coded, dense_if_full
 from mlrank.solvers._slrm_labels import label_correlation, related_labels
 from mlrank.solvers._slrm_losses import LOSSES, Loss
 from mlrank.solvers._slrm_problem import LARGE, Problem, row_space

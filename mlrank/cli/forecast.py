@@ -51,12 +51,14 @@ def _print_table(found: list["CellForecast"]) -> None:
 def _duration(seconds: float | None) -> str:
     """Return a time with the precision that an estimate has.
 
-    >>> [_duration(value) for value in (None, 0.0123, 4.56, 200, 9000)]
-    ['unknown', '12 ms', '4.6 s', '3.3 min', '2.5 h']
+    >>> [_duration(value) for value in (None, 0.0123, 4.56, 112, 200, 9000)]
+    ['unknown', '12 ms', '4.6 s', '110 s', '3.3 min', '2.5 h']
     """
     if seconds is None:
         return "unknown"
-    for limit, size, unit in ((1, 1e-3, "ms"), (120, 1, "s"), (7200, 60, "min")):
+    if seconds < 1:
+        return f"{seconds * 1e3:.0f} ms"
+    for limit, size, unit in ((120, 1, "s"), (7200, 60, "min")):
         if seconds < limit:
-            return f"{seconds / size:.2g} {unit}" if unit != "ms" else f"{seconds * 1e3:.0f} ms"
-    return f"{seconds / 3600:.2g} h"
+            return f"{float(f'{seconds / size:.2g}'):g} {unit}"
+    return f"{float(f'{seconds / 3600:.2g}'):g} h"

@@ -13,7 +13,7 @@ __all__ = ["Curve", "Level", "Panel", "PanelFigure", "render_panels"]
 
 _PANEL_INCHES = (4.2, 3.2)
 # Of a line of a legend, in 7 points, and the characters that fit into one: each curve needs some for its line and gap.
-_LEGEND_INCHES, _LEGEND_CHARACTERS, _HANDLE_CHARACTERS = 0.15, 66, 8
+_LEGEND_INCHES, _LEGEND_CHARACTERS, _HANDLE_CHARACTERS = 0.15, 66, 7
 
 
 @dataclass(frozen=True)
@@ -126,13 +126,14 @@ def render_panels(figure: PanelFigure, fmt: str) -> bytes:
     """
     rows, columns = grid(len(figure.panels))
     width = _PANEL_INCHES[0] * columns
-    panels = 0.0 if figure.one_legend else max(map(_legend_inches, figure.panels))
+    legend_columns = min(map(_legend_columns, figure.panels))
+    panels = 0.0 if figure.one_legend else max(_legend_inches(panel, legend_columns) for panel in figure.panels)
     height = (_PANEL_INCHES[1] + panels) * rows + 0.6 + notes_inches(figure.notes, width)
     with saved((width, height), fmt) as (drawn, buffer):
         axes = axes_of(drawn, len(figure.panels), same_y=figure.same_y)
         places = _shared_places(figure.panels)
         for ax, panel in zip(axes, figure.panels, strict=True):
-            _draw(ax, figure, panel, places)
+            _draw(ax, figure, panel, places, legend_columns)
         if figure.one_legend:
             # The title goes with it: above a legend outside the axes no room is kept for one.
             handles, labels = axes[0].get_legend_handles_labels()
@@ -158,7 +159,7 @@ def _shared_places(panels: tuple[Panel, ...]) -> dict[str, int]:
     return {label: place for place, label in enumerate(order)} if alike else {}
 
 
-def _draw(ax: "Axes", figure: PanelFigure, panel: Panel, places: dict[str, int]) -> None:
+def _draw(ax: "Axes", figure: PanelFigure, panel: Panel, places: dict[str, int], legend_columns: int) -> None:
     colors: dict[str, str] = {}
     shown: list[Any] = []
     place, number = -1, 0
@@ -192,12 +193,12 @@ def _draw(ax: "Axes", figure: PanelFigure, panel: Panel, places: dict[str, int])
     for x, y in panel.stars:
         ax.plot([x], [y], "*", color="#d55e00", markersize=12, markeredgecolor="k", zorder=5)
     if shown and panel.legend and not figure.one_legend:
-        _name(ax, panel, shown)
+        _name(ax, panel, shown, legend_columns)
     else:
         ax.set_title(plain(panel.title), fontsize=9)
 
 
-def _name(ax: "Axes", panel: Panel, shown: list[Any]) -> None:
+def _name(ax: "Axes", panel: Panel, shown: list[Any], columns: int) -> None:
     """Write the title and name the curves above the axes, where nothing is covered."""
     ax.legend(
         handles=shown,
@@ -206,7 +207,7 @@ def _name(ax: "Axes", panel: Panel, shown: list[Any]) -> None:
         fontsize=7,
         loc="lower center",
         bbox_to_anchor=(0.5, 1.0),
-        ncols=_legend_columns(panel),
+        ncols=columns,
         frameon=False,
     )
 
@@ -220,8 +221,8 @@ def _legend_columns(panel: Panel) -> int:
     return max(1, min(3, _LEGEND_CHARACTERS // longest))
 
 
-def _legend_inches(panel: Panel) -> float:
-    lines = -(-len(_labels(panel)) // _legend_columns(panel)) if panel.legend else 0
+def _legend_inches(panel: Panel, columns: int) -> float:
+    lines = -(-len(_labels(panel)) // columns) if panel.legend else 0
     return _LEGEND_INCHES * lines
 
 

@@ -1,7 +1,8 @@
 """Arrays kept from task to task: hidden labels leave the rows of a split, and so their neighbours, as they are.
 
 Arrays are kept under a key of all that they depend on, so those that are kept are what making them again would give.
-The last ones are kept: where features are scaled or projected by what a fold says, each fold has its own.
+The last ones are kept: where features are scaled or projected by what a fold says, each fold has its own. A row divided
+by its norm is the same in every fold.
 """
 
 import fcntl

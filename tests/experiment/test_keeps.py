@@ -15,7 +15,7 @@ import pytest
 from mlrank.experiment import run
 from mlrank.search.fits import WARM_UP_ROWS
 from mlrank.search.keeps import MOST, FileKeep, MemoryKeep
-from mlrank.solvers import SLRM
+from mlrank.solvers.slrm import SLRM
 from tests.experiment.kills import ROOT
 from tests.experiment.small import CONFIG, small_config
 from tests.experiment.test_run import contents, trials
@@ -56,14 +56,14 @@ def config_of(folder, solver, scale="none"):
     return small_config(folder, split=SPLIT, scale=scale, text=GRID % (name, name))
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_neighbors_are_searched_once_for_the_search_and_once_for_each_run(tmp_path, monkeypatch, jobs):
+@pytest.mark.parametrize(("jobs", "scale"), [(1, "none"), (2, "none"), (1, "l2"), (1, "l1")])
+def test_neighbors_are_searched_once_for_the_search_and_once_for_each_run(tmp_path, monkeypatch, jobs, scale):
     searched = tmp_path / "searched"
     searched.mkdir()
     monkeypatch.setenv("SEARCHED", str(searched))
-    folder = run(config_of(tmp_path, "Counted"), tmp_path / "r", jobs)
-    # The splits have the same rows, and both methods need the 7 nearest, for the scale; each of 6 runs is measured
-    # as a whole, so it searches them again.
+    folder = run(config_of(tmp_path, "Counted", scale), tmp_path / "r", jobs)
+    # The splits have the same rows, also where each is divided by its norm, and both methods need the 7 nearest, for
+    # the scale; each of 6 runs is measured as a whole, so it searches them again.
     assert len(list(searched.iterdir())) == 1 + 6
     assert len(trials(folder)) == 3 * 3 * (8 + 2)
 

@@ -13,7 +13,7 @@ from mlrank.graphs import GRAPHS, SYMMETRIZE, Finder, knn, knn_in_order, knn_wit
 from mlrank.solvers._transductive import TransductiveModel, all_rows, row_digests
 from mlrank.solvers.base import FitInfo, Keep, TrainingSet, check_choices, check_positive
 
-__all__ = ["GRAPH_SETTINGS", "RowGraph", "check_graph", "graph_cost", "neighbor_finder", "row_graph"]
+__all__ = ["GRAPH_SETTINGS", "RowGraph", "check_graph", "graph_cost", "neighbor_finder", "row_graph", "too_few_rows"]
 
 # The settings of a solver that its graph depends on.
 GRAPH_SETTINGS = ("graph", "n_neighbors", "scale_neighbor", "width", "symmetrize")
@@ -61,15 +61,18 @@ def check_graph(solver: Any) -> None:
 def row_graph(train: TrainingSet, solver: Any) -> RowGraph:
     """Build the graph that the settings ask for on all rows of `train`, with labels or without."""
     rows = all_rows(train)
-    others = rows.shape[0] - 1
     scale = solver.scale_neighbor if solver.graph == "self_tuning" else solver.width
     if solver.graph == "cosine" and scale is None:
         scale = 1.0
     A = GRAPHS[solver.graph](rows, solver.n_neighbors, scale, solver.symmetrize, neighbor_finder(train))
-    notes: tuple[str, ...] = ()
-    if solver.n_neighbors > others:
-        notes = (f"{solver.n_neighbors} neighbours asked for, {others} other rows there: each row is joined to all",)
-    return RowGraph(A, row_digests(rows), train.n_samples, notes)
+    return RowGraph(A, row_digests(rows), train.n_samples, too_few_rows(solver.n_neighbors, rows.shape[0]))
+
+
+def too_few_rows(n_neighbors: int, n_rows: int) -> tuple[str, ...]:
+    """Return the note that a row has fewer others than the neighbours it should choose, if so."""
+    if n_neighbors < n_rows:
+        return ()
+    return (f"{n_neighbors} neighbours asked for, {n_rows - 1} other rows there: each row is joined to all",)
 
 
 def neighbor_finder(train: TrainingSet) -> Finder:

@@ -36,7 +36,7 @@ from mlrank.arrays import Features, FloatArray
 from mlrank.graphs import gaussian_graph, self_tuning_graph
 from mlrank.graphs.weights import SYMMETRIZE
 from mlrank.linalg import CenteredRows
-from mlrank.solvers._graph_rows import neighbor_finder
+from mlrank.solvers._graph_rows import neighbor_finder, too_few_rows
 from mlrank.solvers._missing_labels import never_known, notes
 from mlrank.solvers._slrm_admm import Solution, Stop, cut_at, least_squares, minimize, minimize_squared
 from mlrank.solvers._slrm_data import coded, dense_if_full
@@ -260,10 +260,10 @@ class SLRM:
     def _told(self, train: TrainingSet) -> tuple[str, ...]:
         targets = self.loss == "squared" and self.missing == "zero"
         missing = notes(train, "their targets are 0" if targets else "they count as unlabeled", "their scores are 0")
-        others = train.n_samples - 1 + (0 if train.X_unlabeled is None else train.X_unlabeled.shape[0])
-        if self.gamma == 0 or self.n_neighbors <= others:
+        if self.gamma == 0:
             return missing
-        return (*missing, f"{self.n_neighbors} neighbors asked for, {others} used: there are no more rows")
+        unlabeled = 0 if train.X_unlabeled is None else train.X_unlabeled.shape[0]
+        return (*missing, *too_few_rows(self.n_neighbors, train.n_samples + unlabeled))
 
     def path(self, train: TrainingSet, lams: Sequence[float], prepared: Problem | None = None) -> list[LowRankModel]:
         """Fit several lam; return the models in the order given.

@@ -277,7 +277,7 @@ def test_a_constant_penalty_takes_the_printed_steps():
 
 def test_fewer_rows_than_neighbors_are_told():
     train = semi_supervised(12, 8)
-    told = "20 neighbors asked for, 11 used: there are no more rows"
+    told = "20 neighbours asked for, 11 other rows there: each row is joined to all"
     assert SLRM(n_neighbors=20).fit(train).info.notes == (told,)
     assert not SLRM(n_neighbors=20, gamma=0.0).fit(train).info.notes
     assert not SLRM(n_neighbors=11).fit(train).info.notes

@@ -1,5 +1,6 @@
 """Printing grids of numbers."""
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from mlrank.tables import Grid
 
 __all__ = ["print_grids"]
+
+_FILE_WIDTH = 120
 
 
 def print_grids(grids: Sequence["Grid"], format: str) -> None:
@@ -28,12 +31,15 @@ def print_grids(grids: Sequence["Grid"], format: str) -> None:
 
 
 def _width_for(shown: "Group") -> int:
-    """Return the width of the terminal, or of the table if it needs more: rich would cut its columns off."""
+    """Return the width of the terminal, or of the table if it needs more: rich would cut its columns off.
+
+    In a file or pipe that names no width there is room for lines that would break a setting in a terminal.
+    """
     from rich.console import Console
     from rich.segment import Segment
 
     console = Console()
-    width = console.width
+    width = console.width if console.is_terminal or "COLUMNS" in os.environ else max(console.width, _FILE_WIDTH)
     while True:
         lines = Segment.split_lines(console.render(shown, console.options.update(width=width)))
         needed = max(map(Segment.get_line_length, lines), default=0)

@@ -217,7 +217,9 @@ def _thresholds(by_method: Methods) -> Iterator[str]:
         for kind in dict.fromkeys(_threshold(record["threshold"]) for record in found):
             kinds.setdefault(kind, []).append(method)
     if kinds:
-        yield "thresholds: " + "; ".join(f"{kind} for {', '.join(methods)}" for kind, methods in kinds.items())
+        alike = len(kinds) == 1 and len(by_method) > 1
+        users = {kind: "every method" if alike else ", ".join(methods) for kind, methods in kinds.items()}
+        yield "thresholds: " + "; ".join(f"{kind} for {methods}" for kind, methods in users.items())
     if any(record["threshold"]["oracle"] for found in by_method.values() for record in found):
         yield "* the threshold looks at the true labels of the test rows, so metrics of label sets cannot be best"
 

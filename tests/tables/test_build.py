@@ -375,6 +375,10 @@ def test_changes_to_the_data_search_and_thresholds_are_noted(make):
     ]
 
 
+def test_a_threshold_of_every_method_is_named_once(make):
+    assert "thresholds: zero (train scores) for every method" in only([make("A"), make("B")]).notes
+
+
 def test_rows_of_different_code_or_data_are_warned_of_first(make):
     records = [make("A"), make("B", commit=None, version="0.2.0", dataset={"hash": "other"})]
     assert only(records).notes[:3] == (

@@ -186,6 +186,8 @@ def _draw(ax: "Axes", figure: PanelFigure, panel: Panel, places: dict[str, int],
     if figure.log_x if panel.log_x is None else panel.log_x:
         ax.set_xscale("log")
         _log_ticks(ax.xaxis, [value for curve in panel.curves for value in curve.x])
+    elif all(float(value).is_integer() for curve in panel.curves for value in curve.x):
+        ax.locator_params(axis="x", integer=True)  # half an iteration is none
     ticks = panel.ticks if panel.ticks is not None else figure.ticks
     if ticks is not None:
         turn = 45 if sum(len(text) + 2 for _, text in ticks) > 36 else 0

@@ -58,6 +58,14 @@ def test_ticks_and_logarithmic_axes():
     assert render(replace(FIGURE, log_y=True), "svg") != render(FIGURE, "svg")
 
 
+@pytest.mark.parametrize("last", [3.0, 2.5])
+def test_whole_numbers_have_whole_ticks(last):
+    curve = Curve("a", (1.0, 2.0, last), (10.0, 20.0, 30.0))
+    found = texts(PanelFigure("", (Panel("", (curve,)),), "", ""))
+    # The y axis is at tens, or at fives.
+    assert any(re.fullmatch(r"[123]\.\d+", text) for text in found) == (last == 2.5)
+
+
 def test_an_unknown_format_is_refused():
     with pytest.raises(ValueError, match="unknown format of a figure 'gif'"):
         render(FIGURE, "gif")

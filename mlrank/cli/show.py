@@ -12,19 +12,18 @@ __all__ = ["show_run", "tell_failures"]
 
 def show_run(folder: "RunFolder", metrics: Sequence[str], as_json: bool) -> int:
     """Print the tables of a run, or its records as JSON, and return the exit code: 2 if a fit failed."""
-    from rich.console import Console
-
+    from mlrank.cli.grids import print_grids
     from mlrank.results import dump_json
-    from mlrank.tables import build_tables, environments_of, to_rich
+    from mlrank.tables import build_tables, environments_of, to_grid
 
     records = folder.runs()
     if as_json:
         print(dump_json(records), end="")
     else:
-        console = Console()
-        for table in build_tables(records, metrics, environments_of(folder, records)):
-            console.print(to_rich(table))
-        console.print(f"written to {folder.path}: runs/, tables/*.md, *.tex, *.csv", highlight=False, soft_wrap=True)
+        print_grids(
+            [to_grid(table) for table in build_tables(records, metrics, environments_of(folder, records))], "rich"
+        )
+        print(f"written to {folder.path}: runs/, tables/*.md, *.tex, *.csv")
     return tell_failures(records)
 
 

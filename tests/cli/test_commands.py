@@ -77,6 +77,20 @@ def test_evaluate_recomputes_and_notices_tampering(mlrank, tmp_path):
     assert (code, err.split(" Known")[0]) == (1, "mlrank: unknown metric 'lrpa'. Did you mean 'lrap'?")
 
 
+def test_a_terminal_of_80_columns_loses_no_column_of_a_wide_table(mlrank, tmp_path, monkeypatch):
+    metrics = ["f1_macro", "f1_micro", "hamming_loss", "ranking_loss", "lrap", "one_error", "coverage", "auc_macro"]
+    mlrank("train", write_config(tmp_path / "c.yaml"), "--jobs", 1, "--quiet")
+    monkeypatch.setenv("COLUMNS", "80")
+    words = [word for metric in metrics for word in ("-m", metric)]
+    (_, evaluated, _), (_, printed, _) = (
+        mlrank("evaluate", "results/small", *words),
+        mlrank("table", "results/small", *words),
+    )
+    assert evaluated.startswith(printed)
+    for word in ("coverage", "C=", "certi-"):
+        assert word in printed
+
+
 MISTAKES = [
     ([("C: [0.1, 1, 10]", "CC: [0.1, 1, 10]")], "c.yaml:7:36: unknown setting of binary_svm 'CC'. Did you mean 'C'?"),
     ([("seed: 3", "sed: 3")], "c.yaml:10:1: unknown key 'sed'. Did you mean 'seed'?"),

@@ -31,12 +31,8 @@ format: $(STAMP)  ## rewrite the code in the house format
 test: $(STAMP)  ## run the tests
 	$(BIN)/pytest -n auto --dist worksteal
 
-# Their fits never end by themselves, and under the tracer not by the time limit either.
-LIMITS := tests/experiment/test_workers.py::test_a_fit
-UNTRACED := --deselect $(LIMITS)_over_the_time_limit_fails_and_the_others_go_on \
-	--deselect $(LIMITS)_that_hangs_is_ended_where_nothing_is_searched_too
 coverage: $(STAMP)  ## run the tests and list the lines that none of them reaches
-	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term $(UNTRACED)
+	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term
 
 bench: $(STAMP)  ## measure speed against the obvious alternatives
 	$(BIN)/pytest tests/benchmarks -s -o addopts=

@@ -10,6 +10,7 @@ from mlrank.arrays import FloatArray
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import METRICS
 from mlrank.stats.bayes import Beliefs, bayes_signed_rank
+from mlrank.stats.exact import exact_friedman_p
 from mlrank.stats.gather import Repeats
 from mlrank.stats.paired import Interval, SignedRank, hodges_lehmann, signed_rank
 from mlrank.stats.ranks import Friedman, critical_difference, friedman, groups, holm, nemenyi, ranks_of, z_tests
@@ -65,6 +66,8 @@ class OverDatasets:
     mean_ranks : (n_methods,)
     friedman : Friedman or None
         None for two methods, or if all are tied everywhere.
+    exact_p : float or None
+        Of Friedman's statistic, over all orders of the ranks; None where there is no test or too many orders.
     critical_difference : float or None
     groups : sets of methods that Nemenyi's test does not tell apart
     control : str
@@ -84,6 +87,7 @@ class OverDatasets:
     ranks: FloatArray
     mean_ranks: FloatArray
     friedman: Friedman | None
+    exact_p: float | None
     alpha: float
     critical_difference: float | None
     groups: tuple[tuple[str, ...], ...]
@@ -137,6 +141,7 @@ def compare_datasets(
         ranks=ranks,
         mean_ranks=mean_ranks,
         friedman=overall,
+        exact_p=exact_friedman_p(ranks) if overall else None,
         alpha=alpha,
         critical_difference=difference,
         groups=()

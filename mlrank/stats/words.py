@@ -30,11 +30,14 @@ def say_datasets(found: OverDatasets) -> Iterator[str]:
         return
     if found.friedman:
         test = found.friedman
-        differ = "differ" if test.f_p <= found.alpha else "are not shown to differ"
+        # F's own p is 0 as soon as all data sets agree, were they only two: the exact one counts where there is one.
+        p = test.f_p if found.exact_p is None else found.exact_p
+        differ = "differ" if p <= found.alpha else "are not shown to differ"
         f_test = f"F({test.f_df[0]}, {test.f_df[1]}) = {test.f:.2f}, {say_p(test.f_p)}"
+        exact = "" if found.exact_p is None else f"; exact {say_p(found.exact_p)}"
         yield (
             f"Over {n} data sets the {len(found.methods)} methods {differ} in {found.metric} "
-            f"(Friedman chi2({test.df}) = {test.chi2:.2f}, {say_p(test.p)}; Iman-Davenport {f_test})."
+            f"(Friedman chi2({test.df}) = {test.chi2:.2f}, {say_p(test.p)}; Iman-Davenport {f_test}{exact})."
         )
     order = sorted(range(len(found.methods)), key=lambda place: float(found.mean_ranks[place]))
     ranks = ", ".join(f"{found.methods[place]} {found.mean_ranks[place]:.2f}" for place in order)
@@ -123,7 +126,8 @@ def cautions_of_datasets(found: OverDatasets) -> Iterator[str]:
     if smallest > found.alpha:
         yield f"{n} data sets: Wilcoxon's p cannot be below {smallest:.2g}, whatever the scores"
     if found.friedman and n < FEW_DATASETS:
-        yield f"{n} data sets: the p-values of the tests on ranks are rough with fewer than {FEW_DATASETS}"
+        rest = "" if found.exact_p is None else ", the exact one apart,"
+        yield f"{n} data sets: the p-values of the tests on ranks{rest} are rough with fewer than {FEW_DATASETS}"
     if 0 < found.n_equal < n:
         yield f"all methods are tied on {found.n_equal} of {n} data sets"
     if len(found.methods) == 2:

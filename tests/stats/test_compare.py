@@ -153,7 +153,7 @@ def test_sentences_say_test_numbers_and_direction():
     lines = list(say_datasets(compared(spread(0.5, 0.7, 0.6))))
     assert lines[0] == (
         "Over 7 data sets the 3 methods differ in f1_macro (Friedman chi2(2) = 14.00, p < 0.001; "
-        "Iman-Davenport F(2, 12) = inf, p < 0.001)."
+        "Iman-Davenport F(2, 12) = inf, p < 0.001; exact p < 0.001)."
     )
     assert lines[1] == "Mean ranks (1 = best): B 1.00, C 2.00, A 3.00."
     assert "1.25 or more apart (critical difference); not told apart are B and C; C and A." in lines[2]
@@ -176,6 +176,14 @@ def test_without_a_difference_none_is_claimed():
     assert all("is not shown to be better than" in line for line in lines[4:])
 
 
+def test_two_datasets_that_agree_show_no_more_than_their_orders_can():
+    values = {name: 0.5 + 0.1 * place for place, name in enumerate("ABC")}
+    lines = list(say_datasets(compared({name: {d: [value] for d in DATASETS[:2]} for name, value in values.items()})))
+    # Both rank A, B and C alike: one order in 3! = 6, whatever F says.
+    assert lines[0].startswith("Over 2 data sets the 3 methods are not shown to differ in f1_macro")
+    assert lines[0].endswith("Iman-Davenport F(2, 2) = inf, p < 0.001; exact p = 0.17).")
+
+
 def test_all_equal_scores_are_said_and_not_tested():
     found = compared({name: {d: [0.5] for d in DATASETS} for name in "ABC"})
     assert list(say_datasets(found)) == [
@@ -196,7 +204,9 @@ def test_few_datasets_are_cautioned_of():
     few = {name: {d: found[d] for d in DATASETS[:4]} for name, found in spread(0.5, 0.7, 0.6).items()}
     cautions = list(cautions_of_datasets(compared(few)))
     assert "4 data sets: Wilcoxon's p cannot be below 0.12, whatever the scores" in cautions
-    assert "4 data sets: the p-values of the tests on ranks are rough with fewer than 10" in cautions
+    assert (
+        "4 data sets: the p-values of the tests on ranks, the exact one apart, are rough with fewer than 10" in cautions
+    )
 
 
 def test_one_dataset_is_no_comparison_over_datasets():

@@ -81,7 +81,7 @@ def main() -> None:
     except UserError as error:
         code = _tell(str(error))
     except TyperException as error:
-        code = _tell(f"{error} (see mlrank --help)")
+        code = _tell(_misused(error))
     except MemoryError as error:
         code = _tell(f"not enough memory: {str(error) or 'none is left'}")
     except OSError as error:
@@ -98,6 +98,14 @@ def main() -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
     sys.exit(code)
+
+
+def _misused(error: TyperException) -> str:
+    """Name the option or argument that is missing or wrong, and the command whose help tells of it."""
+    told, context = getattr(error, "format_message", error.__str__), getattr(error, "ctx", None)
+    command = context.command_path if context else "mlrank"
+    message = " ".join(told().split()).rstrip(".").removeprefix("Invalid value: ")
+    return f"{message} (see {command} --help)"
 
 
 def _terminate(number: int, frame: object) -> NoReturn:

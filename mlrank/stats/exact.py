@@ -50,4 +50,5 @@ def _added(sums: IntArray, weights: FloatArray, orders: IntArray) -> tuple[IntAr
     """Return the sums, each rising, with one more row in every order, and their probabilities."""
     every = np.sort((sums[:, None, :] + orders[None, :, :]).reshape(-1, orders.shape[1]), axis=1)
     distinct, place = np.unique(every, axis=0, return_inverse=True)
-    return distinct, np.bincount(place.ravel(), weights=np.repeat(weights / len(orders), len(orders)))
+    shares = np.repeat(weights / len(orders), len(orders))
+    return distinct, np.bincount(place.ravel(), weights=shares).astype(np.float64)

@@ -120,7 +120,10 @@ def test_a_split_larger_than_the_data_is_refused_before_any_fit(mlrank, tmp_path
     ("words", "message"),
     [
         (["train", "none.yaml"], "mlrank: none.yaml: "),
-        (["train"], "mlrank: "),
+        (["train"], "mlrank: Missing argument 'CONFIG' (see mlrank train --help)"),
+        (["predict", "a.model", "b.svm"], "mlrank: Missing option '--out' / '-o' (see mlrank predict --help)"),
+        (["predict", "a.model", "b.svm", "-o", "c.csv", "--top", "0"], "mlrank: Invalid value for '--top': "),
+        (["datasets", "chek"], "mlrank: No such command 'chek'. Did you mean 'check'? (see mlrank datasets --help)"),
         (["train", "c.yaml", "--job", "2"], "mlrank: No such option: --job"),
         (["train", "c.yaml", "--jobs", "-1"], "mlrank: --jobs must be 0 or more, found -1"),
         (["trian", "c.yaml"], "mlrank: No such command 'trian'."),

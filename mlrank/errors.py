@@ -1,6 +1,7 @@
 """The one exception that means "the user can mend this", and the "did you mean" helper."""
 
 import errno
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -33,14 +34,17 @@ class UserError(Exception):
         return UserError, (self.message, self.path, self.line, self.column)
 
 
-def unknown_name(what: str, found: object, known: Iterable[str]) -> str:
-    """Say that a name is unknown and which known one is nearest.
+def unknown_name(what: str, found: object, known: Iterable[str], listed_by: str | None = None) -> str:
+    """Say that a name is unknown and which known one is nearest; `listed_by` is the command that lists all of many.
 
     >>> unknown_name("setting of rank_svm", "CC", ["tol", "C", "tol"])
     "unknown setting of rank_svm 'CC'. Did you mean 'C'? Known: C, tol."
+    >>> unknown_name("metric", "micro-AUC", ["auc_micro", "f1_micro"], listed_by="mlrank explain")
+    "unknown metric 'micro-AUC'. Did you mean 'auc_micro'? 'mlrank explain' lists what is known."
     """
     names = sorted(set(known))
-    return f"unknown {what} '{found}'.{_hint(found, names)} Known: {', '.join(names)}."
+    listed = f"'{listed_by}' lists what is known" if listed_by else f"Known: {', '.join(names)}"
+    return f"unknown {what} '{found}'.{_hint(found, names)} {listed}."
 
 
 def not_among(name: str, found: object, known: Iterable[object]) -> str:
@@ -55,11 +59,43 @@ def not_among(name: str, found: object, known: Iterable[object]) -> str:
 
 
 def _hint(found: object, names: list[str]) -> str:
-    near = get_close_matches(str(found), names, n=1, cutoff=0.5)
-    if not near:
-        lowered = {name.lower(): name for name in names}
-        near = [lowered[hit] for hit in get_close_matches(str(found).lower(), lowered, n=1, cutoff=0.5)]
-    return f" Did you mean '{near[0]}'?" if near else ""
+    near = [f"'{name}'" for name in _nearest(str(found), names)]
+    return f" Did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[1:] else near)}?" if near else ""
+
+
+def _nearest(found: str, names: list[str]) -> list[str]:
+    """Return the names of the same words in any order, or that have `found` as a word, or the one spelt most alike."""
+    asked = _words(found)
+    elsewhere = [name for name in _ELSEWHERE.get("_".join(asked), ()) if name in names]
+    if elsewhere:
+        return elsewhere
+    alike = [name for name in names if _words(name) == asked]
+    wider = [name for name in names if asked and set(asked) < set(_words(name))]
+    if alike or wider:
+        return sorted(alike or wider, key=len)[:3]
+    lowered = {name.lower(): name for name in names}
+    return get_close_matches(found, names, n=1, cutoff=_ALIKE) or [
+        lowered[hit] for hit in get_close_matches(found.lower(), lowered, n=1, cutoff=_ALIKE)
+    ]
+
+
+# What shares less of its letters is another word: 'nonsense' is not a misspelt 'convergence'.
+_ALIKE = 0.6
+# What other packages and papers call ours, by its words in order; "accuracy" is either of two.
+_ELSEWHERE = {
+    "accuracy": ("jaccard_samples", "subset_accuracy"),
+    "auc_roc": ("auc_macro", "auc_micro", "auc_samples"),
+    "average_label_precision_ranking": ("lrap",),
+    "average_mean_precision": ("map_macro",),
+    "average_precision": ("lrap", "map_macro"),
+    "binary_relevance": ("binary_svm",),
+    "exact_match": ("subset_accuracy",),
+    "exact_match_ratio": ("subset_accuracy",),
+}
+
+
+def _words(name: str) -> list[str]:
+    return sorted(word for word in re.split(r"[\W_]+", name.lower()) if word)
 
 
 @contextmanager

@@ -176,7 +176,7 @@ def find_entry(name: str) -> Entry:
     """
     known = _by_name(read_catalogue())
     if name not in known:
-        raise UserError(unknown_name("data set", name, known))
+        raise UserError(unknown_name("data set", name, known, "mlrank datasets list"))
     return known[name]
 
 

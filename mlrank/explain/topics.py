@@ -69,7 +69,7 @@ def explain(name: str) -> list[Topic]:
     found = [_MAKERS[kind](name) for kind, names in known.items() if name in names]
     if not found:
         every = [other for names in known.values() for other in names]
-        raise UserError(unknown_name("metric, solver, threshold, projection, verdict or recipe", name, every))
+        raise UserError(unknown_name("metric, solver, threshold, projection, verdict or recipe", name, every, "mlrank explain"))
     return found
 
 

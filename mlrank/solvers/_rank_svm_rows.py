@@ -192,6 +192,8 @@ class DenseSweeps:
         # Of each column: what a unit of beta'Z adds to the weights, and the share that the centre has in them.
         self.gain, self.pull = np.ones(shape[1]), np.zeros(shape[1])
         self.centre, self.previous, self.working = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        # Kept for all rounds: fresh memory for each took 20 of 240 ms on 2000 x 500 rows.
+        self.scaled = np.empty_like(rows.Z)
         moment = rows.moment[self.penalised]
         highest = float(moment.max(initial=0.0)) or 1.0
         # The mean moment without the leading one, which mostly is that of the common mean of all rows.
@@ -232,7 +234,7 @@ class DenseSweeps:
             self.bias.adapt(gap, self.repair)
             self.gain[-1], self.pull[-1] = self.bias.theta, 1.0
         root = np.sqrt(self.gain)
-        self.scaled = self.rows.Z * root
+        np.multiply(self.rows.Z, root, out=self.scaled)
         self.norms = np.einsum("ij,ij->i", self.scaled, self.scaled)
         self.previous = self.omega / root
         # Weights of the scaled rows at which W = omega for the new centre omega.

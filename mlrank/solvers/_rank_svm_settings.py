@@ -14,7 +14,14 @@ from mlrank.solvers._rank_svm_gram import check_size, gram_rows
 from mlrank.solvers._rank_svm_pairs import Pairs
 from mlrank.solvers._rank_svm_rows import FlatRows, better_dense
 from mlrank.solvers._rank_svm_sparse import SparseRows
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_choices, check_positive
+from mlrank.solvers.base import (
+    FitInfo,
+    LinearModel,
+    TrainingSet,
+    check_choices,
+    check_not_negative,
+    check_positive,
+)
 
 __all__ = ["BIAS", "Prepared", "check_settings", "cost", "fitted", "kernel_matrix", "prepare_plain"]
 
@@ -45,6 +52,11 @@ def check_settings(solver: Any) -> None:
     """Raise ValueError for a setting out of range, or settings that do not go together."""
     check_positive(solver, "C", "gamma", "degree", "eps", "tol", "max_iter")
     check_choices(solver, CHOICES)
+    if solver.kernel == "polynomial":
+        # With a negative constant it is no inner product, and part of the kernel matrix would be lost.
+        check_not_negative(solver, "coef0")
+        if solver.degree != int(solver.degree):
+            raise ValueError(f"degree must be a whole number, found {solver.degree!r}")
     if solver.order == "cyclic" and solver.bias == "free":
         raise ValueError("order 'cyclic' is Algorithm 1 as printed, whose bias is penalised; found bias 'free'")
     for name, value in (("order", "cyclic"), ("stop", "step")):

@@ -28,7 +28,7 @@ _HOMES = {
     "TrainingSet": "mlrank.solvers",
     "evaluate": "mlrank.notebook",
     "load_dataset": "mlrank.datasets",
-    "load_model": "mlrank.models",
+    "load_model": "mlrank.models.file",
     "run": "mlrank.notebook",
     "save_model": "mlrank.notebook",
 }

@@ -16,7 +16,8 @@ from mlrank.errors import UserError, unknown_name
 from mlrank.experiment import run as run_experiment
 from mlrank.metrics import MetricValue
 from mlrank.metrics import evaluate as compute
-from mlrank.models import PROBE_ROWS, Fit, Predictor, StoredModel, load_model, model_bytes
+from mlrank.models import PROBE_ROWS, Fit, Predictor
+from mlrank.models.file import StoredModel, load_model, model_bytes
 from mlrank.results import RunFolder, checkout_commit
 from mlrank.results.files import write_atomic
 from mlrank.scaling import SCALERS
@@ -238,7 +239,7 @@ def save_model(
 
 def _key(solver: Any) -> str:
     kind = type(solver)
-    return next((key for key, cls in SOLVERS.items() if cls is kind), f"{kind.__module__}:{kind.__qualname__}")
+    return SOLVERS.key_of(kind) or f"{kind.__module__}:{kind.__qualname__}"
 
 
 def _settings(solver: Any) -> dict[str, Any]:

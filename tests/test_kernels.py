@@ -16,7 +16,8 @@ from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import additive_chi2_kernel, polynomial_kernel, rbf_kernel
 
 from mlrank.arrays import as_features, read_only
-from mlrank.kernels import KERNELS, chi2, chi2_distances, chi2_similarities
+from mlrank.kernels import KERNELS, chi2
+from mlrank.kernels.chi2 import chi2_distances, chi2_similarities
 from mlrank.kernels.rows import KernelRows, check_gram
 from mlrank.solvers import SOLVERS
 from mlrank.solvers._kernel_model import KernelModel

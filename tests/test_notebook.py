@@ -12,7 +12,7 @@ import mlrank
 from mlrank.config import parse_config
 from mlrank.errors import UserError
 from mlrank.metrics import METRICS
-from mlrank.models import load_model
+from mlrank.models.file import load_model
 from mlrank.notebook import Metrics, Results, evaluate, run, save_model
 from mlrank.prediction import judge
 from mlrank.scaling import SCALERS

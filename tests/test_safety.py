@@ -15,7 +15,8 @@ from mlrank.datasets.doctor import examine
 from mlrank.datasets.doctor_page import page
 from mlrank.datasets.loading import find_source, load_found
 from mlrank.errors import UserError
-from mlrank.models import Fit, Predictor, load_model, model_bytes
+from mlrank.models import Fit, Predictor
+from mlrank.models.file import load_model, model_bytes
 from mlrank.prediction import predict_file
 from mlrank.results import RunFolder
 from mlrank.scaling import SCALERS

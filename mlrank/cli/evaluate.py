@@ -106,7 +106,7 @@ def _recompute(folder: "RunFolder", record: dict[str, Any]) -> None:
 
 
 def _judge(path: Path, data: str, part: str | None, about: dict[str, Any], metrics: list[str], as_json: bool) -> None:
-    from mlrank.models import load_model
+    from mlrank.models.file import load_model
     from mlrank.prediction import judge
     from mlrank.results import dump_json
 

@@ -41,7 +41,7 @@ def predict(
     * `mlrank predict my.model new.csv --scores --out scores.npz`
     """
     from mlrank.errors import UserError
-    from mlrank.models import load_model
+    from mlrank.models.file import load_model
     from mlrank.prediction import predict_file
 
     if out.exists() and not force:

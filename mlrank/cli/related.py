@@ -20,7 +20,7 @@ def show_related(
     """Fit the method of the table, and show which labels it takes to be alike; return the exit code."""
     from mlrank.cli.forecast import show_forecast
     from mlrank.config import parse_config
-    from mlrank.models import load_model
+    from mlrank.models.file import load_model
     from mlrank.reproduce import related_mapping, related_markdown
     from mlrank.results import dump_json
     from mlrank.solvers.slrm import related_labels

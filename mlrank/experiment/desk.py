@@ -7,7 +7,8 @@ from typing import Any
 from mlrank.experiment.account import about_model, describe, summary
 from mlrank.experiment.cell import Cell, Outcome
 from mlrank.metrics import METRICS
-from mlrank.models import Fit, model_bytes
+from mlrank.models import Fit
+from mlrank.models.file import model_bytes
 from mlrank.results import Claims, RunFolder
 from mlrank.search import Point, Pool, Result, Task, execute
 

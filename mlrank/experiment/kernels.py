@@ -5,7 +5,8 @@ from scipy.sparse import issparse
 from mlrank.config import ExperimentConfig, MethodConfig
 from mlrank.datasets import Dataset
 from mlrank.errors import UserError
-from mlrank.kernels import HISTOGRAM_KERNELS, check_histograms
+from mlrank.kernels import HISTOGRAM_KERNELS
+from mlrank.kernels.histograms import check_histograms
 from mlrank.kernels.rows import check_gram
 
 __all__ = ["check_kernels"]

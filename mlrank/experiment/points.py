@@ -66,9 +66,9 @@ def _solved(method: MethodConfig, point: GridPoint) -> dict[str, Any]:
     Both then draw by the same seed, and their results agree to the last bit.
     """
     kind = type(_plainest(method, point))
-    keys = [key for key, solver in SOLVERS.items() if solver is kind]
-    if kind is method.solver_class or not keys:
+    key = SOLVERS.key_of(kind)
+    if kind is method.solver_class or key is None:
         return {}
     known = {setting.name for setting in fields(kind)}
     settings = {name: value for name, value in point.settings.items() if name in known}
-    return {"solver": keys[0], "settings": settings}
+    return {"solver": key, "settings": settings}

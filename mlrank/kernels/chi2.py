@@ -17,7 +17,6 @@ Reference: Vedaldi & Zisserman, "Efficient additive kernels via explicit feature
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numba
 import numpy as np
@@ -25,8 +24,9 @@ from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_dense, as_features
 from mlrank.kernels import _chi2_loops as loops
+from mlrank.kernels.histograms import check_histograms
 
-__all__ = ["check_histograms", "chi2_distances", "chi2_similarities"]
+__all__ = ["chi2_distances", "chi2_similarities"]
 
 # Matching two nonzeros through the lists takes some five times as long as one bin of dense rows.
 LIST_UP_TO = 0.2
@@ -111,22 +111,6 @@ def _share(X: Features) -> float:
     """Return the share of features that are not zero."""
     nonzero = X.nnz if issparse(X) else np.count_nonzero(X)
     return float(nonzero / max(1, X.shape[0] * X.shape[1]))
-
-
-def check_histograms(X: Features) -> None:
-    """Raise ValueError, which says where, unless all features are at least 0."""
-    values = X.data if issparse(X) else X
-    least = values.min(initial=0.0)
-    if least >= 0:
-        return
-    where = np.argmax(~(values >= 0))
-    row, column = np.unravel_index(where, X.shape) if values is X else (_row_of(X, where), X.indices[where])
-    found = f"{values.flat[where]:g} in row {row}, feature {column} (both counted from 0)"
-    raise ValueError(f"the chi2 kernel needs features of at least 0, found {found}")
-
-
-def _row_of(X: csr_array, position: Any) -> int:
-    return int(np.searchsorted(X.indptr, position, side="right")) - 1
 
 
 def _in_threads(work: Callable[[int, int], None], n_rows: int) -> None:

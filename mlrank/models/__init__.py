@@ -1,6 +1,8 @@
-"""Fitted models that last: taken apart into numbers, stored without pickle, opened again with suspicion."""
+"""Fitted models that last: taken apart into numbers, stored without pickle, opened again with suspicion.
 
-from mlrank.models.file import StoredModel, load_model, model_bytes
+Fits take this much; what opens and writes files, and checks what is in them, is `mlrank.models.file`.
+"""
+
 from mlrank.models.predictor import PROBE_ROWS, Fit, Predictor
 
-__all__ = ["PROBE_ROWS", "Fit", "Predictor", "StoredModel", "load_model", "model_bytes"]
+__all__ = ["PROBE_ROWS", "Fit", "Predictor"]

@@ -10,7 +10,7 @@ from mlrank.arrays import Features
 from mlrank.datasets.stream import RowStream
 from mlrank.datasets.wanted import Wanted
 from mlrank.errors import UserError
-from mlrank.models import StoredModel
+from mlrank.models.file import StoredModel
 from mlrank.prediction.outputs import Block, Wish, output_format, writer
 from mlrank.solvers.base import is_pairwise
 from mlrank.thresholds.cuts import check_scores

@@ -16,7 +16,7 @@ from mlrank.datasets.readers import format_of
 from mlrank.datasets.wanted import Wanted
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import MetricValue, evaluate
-from mlrank.models import StoredModel
+from mlrank.models.file import StoredModel
 from mlrank.prediction.files import wanted_by
 
 __all__ = ["PARTS", "Judged", "judge"]

@@ -15,6 +15,7 @@ from mlrank.search.fits import work
 from mlrank.search.keeps import MemoryKeep
 from mlrank.search.rows import Table
 from mlrank.search.tasks import Result, Task
+from mlrank.search.threads import hold_numba
 
 __all__ = ["cluster_pool"]
 
@@ -102,11 +103,10 @@ def _version() -> str:
 
 
 def _cluster_work(task: Task, table: Table) -> list[Result]:
-    import numba
+    import numba  # noqa: F401  it has an OpenMP library that is to be limited as well
     import scipy.linalg  # noqa: F401  its BLAS must be there to be limited
 
-    # Of this thread alone. Numba first: it loads an OpenMP library that is to be limited as well.
-    numba.set_num_threads(1)
+    hold_numba()
     # Never undone: other threads of the worker are in the middle of fits.
     threadpool_limits(1)
     results = work(task, table)

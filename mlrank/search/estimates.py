@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from mlrank.search.fits import project
 from mlrank.search.rows import Rows, Table
 from mlrank.search.tasks import Task
+from mlrank.search.threads import hold_numba, one_thread
 
 __all__ = ["Estimate", "Pilot", "available_memory", "workers_that_fit"]
 
@@ -108,8 +108,9 @@ def _seconds(task: Task, solver: Any, table: Table) -> float | None:
         train = Rows.of(task, table).train
         if task.chain.projection is not None:
             train = project(task.chain, task.points[0], train)[1]
-        with threadpool_limits(1):
+        with one_thread():
             for _ in range(2):
+                hold_numba()
                 started = time.perf_counter()
                 solver.fit(train)
                 found.append(time.perf_counter() - started)

@@ -24,6 +24,7 @@ from mlrank.search.crossfit import heldout_scores, own_scores
 from mlrank.search.limits import time_limit
 from mlrank.search.rows import Rows, Table
 from mlrank.search.tasks import Chain, Point, Result, Task
+from mlrank.search.threads import hold_numba
 from mlrank.solvers import TrainingSet
 from mlrank.thresholds.cuts import label_sets
 
@@ -186,6 +187,7 @@ class _Shelf:
             return self._fit(point)
 
     def _fit(self, point: Point) -> Fitted:
+        hold_numba()
         solver = self.chain.build(point)
         identity = (point.projection_settings, point.settings)
         if self.last[0] != identity:

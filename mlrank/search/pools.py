@@ -22,6 +22,7 @@ from mlrank.search.keeps import MemoryKeep
 from mlrank.search.mapped import Mapped, map_folder
 from mlrank.search.rows import Table
 from mlrank.search.tasks import Result, Task
+from mlrank.search.threads import one_thread
 
 __all__ = ["Pool", "local_pool"]
 
@@ -116,10 +117,7 @@ class ProcessPool:
 def local_pool(jobs: int) -> Iterator[Pool]:
     """Give a pool of `jobs` workers on this machine; they end with the block."""
     if jobs == 1:
-        import scipy.linalg  # noqa: F401  its BLAS must be there to be limited
-
-        # Numba first: it loads an OpenMP library that is to be limited as well.
-        with _numba_threads(1), threadpool_limits(1):
+        with one_thread():
             yield SerialPool()
         return
     with map_folder() as folder:
@@ -147,15 +145,3 @@ def _end_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(1.0)
     os._exit(1)
-
-
-@contextmanager
-def _numba_threads(count: int) -> Iterator[None]:
-    import numba
-
-    before = numba.get_num_threads()
-    numba.set_num_threads(count)
-    try:
-        yield
-    finally:
-        numba.set_num_threads(before)

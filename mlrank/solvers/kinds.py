@@ -7,29 +7,28 @@ projection in front of one.
 
 from typing import Any
 
-from mlrank.solvers._compressed_model import CompressedModel
-from mlrank.solvers._hypergraph_heads import NeighborModel
-from mlrank.solvers._hypergraph_projection import KernelProjection, Projection
-from mlrank.solvers._kernel_model import KernelModel
+from mlrank.imported import Imported
 from mlrank.solvers._transductive import TransductiveModel, all_rows, row_digests
-from mlrank.solvers.base import LinearModel
-from mlrank.solvers.bknn import BalancedNeighbors
-from mlrank.solvers.knn import Neighbors
-from mlrank.solvers.ml_loc import LocModel
-from mlrank.solvers.slrm import LowRankModel
 
 __all__ = ["MODELS", "PROJECTED", "TransductiveModel", "all_rows", "row_digests"]
 
-MODELS: dict[str, type[Any]] = {
-    "linear": LinearModel,
-    "kernel": KernelModel,
-    "compressed": CompressedModel,
-    "low_rank": LowRankModel,
-    "balanced_neighbors": BalancedNeighbors,
-    "ml_loc": LocModel,
-    "neighbors": Neighbors,
-    "projected_neighbors": NeighborModel,
-    "transductive": TransductiveModel,
-}
+MODELS: Imported[type[Any]] = Imported(
+    {
+        "linear": "mlrank.solvers.base:LinearModel",
+        "kernel": "mlrank.solvers._kernel_model:KernelModel",
+        "compressed": "mlrank.solvers._compressed_model:CompressedModel",
+        "low_rank": "mlrank.solvers.slrm:LowRankModel",
+        "balanced_neighbors": "mlrank.solvers.bknn:BalancedNeighbors",
+        "ml_loc": "mlrank.solvers.ml_loc:LocModel",
+        "neighbors": "mlrank.solvers.knn:Neighbors",
+        "projected_neighbors": "mlrank.solvers._hypergraph_heads:NeighborModel",
+        "transductive": "mlrank.solvers._transductive:TransductiveModel",
+    }
+)
 
-PROJECTED: dict[str, type[Any]] = {"linear": Projection, "kernel": KernelProjection}
+PROJECTED: Imported[type[Any]] = Imported(
+    {
+        "linear": "mlrank.solvers._hypergraph_projection:Projection",
+        "kernel": "mlrank.solvers._hypergraph_projection:KernelProjection",
+    }
+)

@@ -36,7 +36,8 @@ from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import chi2_kernel
 
 from mlrank.arrays import take_rows
-from mlrank.kernels import KERNELS, chi2_distances
+from mlrank.kernels import KERNELS
+from mlrank.kernels.chi2 import chi2_distances
 from mlrank.solvers import SOLVERS, TrainingSet
 from tests.benchmarks.clock import best
 from tests.benchmarks.mlr_problems import SIGNALS, blobs, images, one_vs_all, scattered, with_its_own_kernel

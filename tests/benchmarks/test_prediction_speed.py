@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 
-from mlrank.models import Fit, Predictor, load_model, model_bytes
+from mlrank.models import Fit, Predictor
+from mlrank.models.file import load_model, model_bytes
 from mlrank.scaling import SCALERS
 from mlrank.solvers import LinearModel, TrainingSet
 from mlrank.solvers.base import FitInfo

@@ -65,8 +65,8 @@ class TopK:
 
 @pytest.fixture(autouse=True)
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(SOLVERS, "toy", Toy)
-    monkeypatch.setitem(SOLVERS, "needy", Needy)
+    monkeypatch.setitem(SOLVERS.places, "toy", f"{__name__}:Toy")
+    monkeypatch.setitem(SOLVERS.places, "needy", f"{__name__}:Needy")
     thresholds = ModuleType("mlrank.thresholds")
     thresholds.THRESHOLDS = {"zero": Zero, "svr_midpoint": Zero, "top_k": TopK}  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "mlrank.thresholds", thresholds)

@@ -9,7 +9,7 @@ from mlrank.errors import UserError
 from mlrank.experiment import plan_cells, run
 from mlrank.kernels import KERNELS
 from mlrank.metrics import measure
-from mlrank.models import load_model
+from mlrank.models.file import load_model
 from mlrank.prediction import predict_file
 from mlrank.search.crossfit import heldout_scores
 from mlrank.solvers import SOLVERS, TrainingSet

@@ -165,7 +165,7 @@ class Shifted:
 
 @pytest.fixture
 def projected(tmp_path, monkeypatch):
-    monkeypatch.setitem(PROJECTIONS, "columns", FirstColumns)
+    monkeypatch.setitem(PROJECTIONS.places, "columns", f"{__name__}:FirstColumns")
 
     def config(project, threshold="svr_midpoint"):
         method = f"{{solver: rank_svm, C: [0.5, 2], project: {project}, threshold: {threshold}}}"

@@ -5,7 +5,8 @@ from dataclasses import fields
 import numpy as np
 from scipy.sparse import csr_array
 
-from mlrank.models import Fit, Predictor, model_bytes
+from mlrank.models import Fit, Predictor
+from mlrank.models.file import model_bytes
 from mlrank.scaling import SCALERS
 from mlrank.solvers import PROJECTIONS, SOLVERS, TrainingSet
 from mlrank.thresholds import THRESHOLDS

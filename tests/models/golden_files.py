@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mlrank.models import load_model
+from mlrank.models.file import load_model
 from tests.models.fits import fitted, name_of, stored, variants
 
 GOLDEN = Path(__file__).parent / "golden"

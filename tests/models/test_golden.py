@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mlrank.models import load_model
+from mlrank.models.file import load_model
 from mlrank.solvers import SOLVERS
 from mlrank.solvers.kinds import MODELS
 from tests.models.golden_files import GOLDEN

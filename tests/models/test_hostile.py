@@ -12,7 +12,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from mlrank.errors import UserError
-from mlrank.models import load_model
+from mlrank.models.file import load_model
 from tests.models.fits import stored
 
 

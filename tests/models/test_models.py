@@ -8,7 +8,8 @@ import pytest
 from scipy.sparse import csr_array
 
 from mlrank.errors import UserError
-from mlrank.models import Fit, Predictor, load_model, model_bytes
+from mlrank.models import Fit, Predictor
+from mlrank.models.file import load_model, model_bytes
 from mlrank.scaling import SCALERS
 from mlrank.solvers import SOLVERS, LinearModel
 from mlrank.solvers.base import FitInfo

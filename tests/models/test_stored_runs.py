@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from mlrank.config import parse_config
 from mlrank.datasets import load_dataset
 from mlrank.experiment import run
-from mlrank.models import load_model
+from mlrank.models.file import load_model
 from mlrank.solvers.base import FitInfo
 from tests.experiment.small import small_config, small_data, write_libsvm
 

@@ -12,7 +12,7 @@ from mlrank.datasets import Dataset, stream
 from mlrank.datasets.convert import convert
 from mlrank.datasets.writers import ENDINGS
 from mlrank.errors import UserError
-from mlrank.models import load_model
+from mlrank.models.file import load_model
 from mlrank.prediction import files, predict_file
 from tests.models.fits import about, stored
 from tests.solvers.problems import random_problem

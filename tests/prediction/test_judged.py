@@ -8,7 +8,7 @@ import pytest
 from mlrank.datasets.convert import convert
 from mlrank.errors import UserError
 from mlrank.metrics import evaluate
-from mlrank.models import load_model
+from mlrank.models.file import load_model
 from mlrank.prediction import judge
 from tests.models.fits import stored
 from tests.prediction.test_files import LABELS, NAMES, dataset, libsvm

@@ -7,7 +7,10 @@ import pytest
 from scipy.sparse import csr_array
 
 from mlrank.search.keeps import MemoryKeep
-from mlrank.solvers import MCGF, SLRM, SMSE, TrainingSet
+from mlrank.solvers import TrainingSet
+from mlrank.solvers.mcgf import MCGF
+from mlrank.solvers.slrm import SLRM
+from mlrank.solvers.smse import SMSE
 
 SOLVERS = {
     "slrm": SLRM(lam=0.1),

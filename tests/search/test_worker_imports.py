@@ -1,0 +1,47 @@
+"""What a worker process loads: what its tasks need, for numba and pydantic alone take longer than many a search."""
+
+import json
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+from mlrank.experiment import plan_cells
+from mlrank.search.mapped import Mapped, map_folder
+from mlrank.search.pools import _mapped_work
+from tests.experiment.kills import ROOT
+from tests.experiment.small import CONFIG, small_config
+
+HEAD, TAIL = CONFIG.split("methods:")[0], "search: {{folds: 2}}\nseed: 3\n"
+# As a worker does: it is sent a function with its arguments, and sends back what it returns.
+WORKER = """
+import json, pickle, sys
+function, task, data = pickle.load(sys.stdin.buffer)
+before = set(sys.modules)
+results = pickle.dumps(function(task, data))
+failed = [result.record["error"] for result in pickle.loads(results) if result.record["error"]]
+print(json.dumps({"failed": failed, "before": sorted(before), "after": sorted(sys.modules)}))
+"""
+NEVER = {"numba", "pydantic", "matplotlib", "yaml", "typer"}
+# Scikit-learn loads these by itself.
+LATE = {"sklearn", "pandas", "rich", "scipy.stats", "scipy.spatial", "scipy.optimize"}
+
+
+@pytest.mark.parametrize("refit", [False, True], ids=["trials", "refit"])
+def test_linear_machines_load_nothing_that_they_do_not_use(tmp_path, refit):
+    methods = "methods:\n  A: {{solver: binary_svm, C: [0.1, 1], loss: squared_hinge}}\n"
+    ((data, (cell,)),) = plan_cells(small_config(tmp_path, text=HEAD + methods + TAIL))
+    task = cell.refit_task(0, 0) if refit else next(cell.tasks(cell.outcome({}).missing, 0))
+    with map_folder(tmp_path) as folder:
+        given = pickle.dumps((_mapped_work, task, Mapped.write(folder, data.table)))
+        command = [sys.executable, "-c", WORKER]
+        done = subprocess.run(command, input=given, capture_output=True, cwd=ROOT, timeout=60, check=True)
+    found = json.loads(done.stdout)
+    assert found["failed"] == []
+    before, after = set(found["before"]), set(found["after"])
+    assert before & (NEVER | LATE) == set()
+    assert "sklearn.svm" in after
+    assert after & NEVER == set()
+    solvers = {name.rpartition(".")[2] for name in after if name.startswith("mlrank.solvers.") and "._" not in name}
+    assert solvers == {"base", "binary_svm", "kinds"}

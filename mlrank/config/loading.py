@@ -97,11 +97,22 @@ def _translate(detail: ErrorDetails, report: Report) -> None:
     elif kind == "missing":
         report(f"the key '{key}' is missing", *where[:-1])
     elif kind == "extra_forbidden":
-        model: Any = _BLOCKS[str(where[0])] if len(where) > 1 else ExperimentConfig
-        place = f"key of {where[0]}" if len(where) > 1 else "key"
-        report(unknown_name(place, key, model.model_fields), *where, key=True)
+        report(_unknown_key(str(key), str(where[0]) if len(where) > 1 else None), *where, key=True)
     else:
         report(f"{_name(where)} must be {_wanted(kind, context)}, found {show(detail['input'])}", *where)
+
+
+def _unknown_key(key: str, block: str | None) -> str:
+    """Say which key was meant, or in which other block it would be known."""
+    model: Any = _BLOCKS[block] if block else ExperimentConfig
+    message = unknown_name(f"key of {block}" if block else "key", key, model.model_fields)
+    homes: dict[str, Any] = {f"into '{name}: {{...}}'": other for name, other in _BLOCKS.items() if name != block}
+    homes |= {"at the top level": ExperimentConfig} if block else {}
+    fitting = [home for home, other in homes.items() if key in other.model_fields]
+    if "Did you mean" in message or not fitting:
+        return message
+    unknown, known = message.split(" Known: ")
+    return f"{unknown} It goes {' or '.join(fitting)}. Known: {known}"
 
 
 def _name(where: tuple[str | int, ...]) -> str:

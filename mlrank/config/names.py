@@ -35,15 +35,15 @@ _FILE_NAME = re.compile(r"\w[\w +=,()@%&#~.-]*")
 def show(value: Any) -> str:
     """Return a value as its YAML would look, on one line and not long.
 
-    >>> show(None), show(True), show("a\\nb"), show([1, 2])
-    ('null', 'true', "'a\\\\nb'", 'a list')
+    >>> show(None), show(True), show("a\\nb"), show([1, 2]), show([])
+    ('null', 'true', "'a\\\\nb'", 'a list', 'an empty list')
     """
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, dict):
-        return "a mapping"
+        return "a mapping" if value else "an empty mapping"
     if isinstance(value, (list, tuple)):
-        return "a list"
+        return "a list" if value else "an empty list"
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

@@ -1,5 +1,6 @@
 """What can be explained: metrics, costs, solvers, thresholds, verdicts, recipes..., each as text and grids."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -69,12 +70,14 @@ def explain(name: str) -> list[Topic]:
     found = [_MAKERS[kind](name) for kind, names in known.items() if name in names]
     if not found:
         every = [other for names in known.values() for other in names]
-        raise UserError(unknown_name("metric, solver, threshold, projection, verdict or recipe", name, every, "mlrank explain"))
+        raise UserError(
+            unknown_name("metric, solver, threshold, projection, verdict or recipe", name, every, "mlrank explain")
+        )
     return found
 
 
 def _first_sentence(text: str) -> str:
-    return f"{text.split('. ')[0].rstrip('.')}."
+    return f"{re.split(r'[.] (?=[A-Z])', text)[0].rstrip('.')}."
 
 
 def _metric(name: str) -> Topic:

@@ -292,6 +292,7 @@ def test_bad_method(method_lines, method, expected):
 
 
 M = "methods: {M: {solver: toy}}\n"
+TOP = "Known: datasets, methods, metrics, name, scale, search, seed, split, subset, unknown_labels."
 
 
 @pytest.mark.parametrize(
@@ -311,6 +312,20 @@ M = "methods: {M: {solver: toy}}\n"
             [
                 "5:1: unknown key 'metric'. Did you mean 'metrics'? "
                 "Known: datasets, methods, metrics, name, scale, search, seed, split, subset, unknown_labels."
+            ],
+        ),
+        (
+            f"{REST}{M}repeats: 3\ntest: 10\n",
+            [
+                f"5:1: unknown key 'repeats'. It goes into 'split: {{...}}'. {TOP}",
+                f"6:1: unknown key 'test'. It goes into 'datasets: {{...}}' or into 'split: {{...}}'. {TOP}",
+            ],
+        ),
+        (
+            f"{REST}{M}search: {{seed: 3}}\n",
+            [
+                "5:10: unknown key of search 'seed'. It goes at the top level. "
+                "Known: folds, max_fits, metric, strategy, stratified, time_limit."
             ],
         ),
         (f"{REST}{M}seed: 1\nseed: 2\n", ["6:1: the key 'seed' is repeated; it is first given at 5:1"]),
@@ -338,7 +353,7 @@ M = "methods: {M: {solver: toy}}\n"
             ["5:8: unknown scale 'standrad'. Did you mean 'standard'? Known: l1, l2, minmax, none, standard."],
         ),
         (f"{REST}{M}scale: ~\n", ["5:8: the scale must be one of l1, l2, minmax, none, standard; found null"]),
-        (f"{REST}{M}metrics: []\n", ["5:10: 'metrics' must be a list of one item or more, found a list"]),
+        (f"{REST}{M}metrics: []\n", ["5:10: 'metrics' must be a list of one item or more, found an empty list"]),
         (f"{REST}{M}metrics: f1_macro\n", ["5:10: 'metrics' must be a list, found 'f1_macro'"]),
         (f"{REST}{M}metrics: [f1_macro, f1_micro, f1_macro]\n", ["5:31: the metric 'f1_macro' is listed twice"]),
         (f"{REST}{M}search: grid\n", ["5:9: 'search' must be a mapping, found 'grid'"]),
@@ -445,7 +460,7 @@ def test_bad_split(lines, split, expected):
     ("datasets", "expected"),
     [
         ("scene", ["2:11: 'datasets' must be a list, found 'scene'"]),
-        ("[]", ["2:11: 'datasets' must be a list of one item or more, found a list"]),
+        ("[]", ["2:11: 'datasets' must be a list of one item or more, found an empty list"]),
         ("[1e3]", ["2:12: a data set is a name or path in quotes, or {train: PATH}; found 1000.0"]),
         ("['']", ["2:12: 'name' must be text of one character or more, found ''"]),
         ("[a, b, a]", ["2:18: the data set 'a' is listed twice"]),

@@ -122,6 +122,12 @@ def test_everything_that_is_listed_can_be_explained():
             assert explain(name)
 
 
+def test_a_listed_metric_is_told_by_a_whole_sentence():
+    listed = topics()["metric"]
+    assert listed["auc_rank_curve"].startswith("The first k labels of every row are predicted, k = 0, 1, ... up to all")
+    assert listed["f1_macro"] == "Of a label, F1 = 2 TP / (2 TP + FP + FN); unweighted mean over the labels."
+
+
 def test_an_unknown_name_is_told_with_the_nearest():
     with pytest.raises(UserError, match=r"'rank_svn'\. Did you mean 'rank_svm'\?"):
         explain("rank_svn")

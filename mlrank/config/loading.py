@@ -11,6 +11,7 @@ from mlrank.config.models import DatasetConfig, ExperimentConfig, SearchConfig, 
 from mlrank.config.names import show
 from mlrank.config.report import Report
 from mlrank.errors import UserError, unknown_name
+from mlrank.resources import shipped
 from mlrank.yamlfile import FileErrors, parse_yaml, read_yaml
 
 __all__ = ["load_config", "load_stored_config", "parse_config"]
@@ -39,10 +40,14 @@ def load_config(path: Path | str) -> ExperimentConfig:
     Raises
     ------
     UserError
-        If the file cannot be read or is not YAML; FileErrors, with a line for each problem, if it is no valid config.
+        If the file is not there (an example of its name that mlrank ships is told), cannot be read or is not YAML;
+        FileErrors, with a line for each problem, if it is no valid config.
         If it lies in a results folder and names a solver by an import path: such a folder may come from anywhere.
     """
-    if not any((Path(path).parent / mark).is_file() for mark in RESULTS_MARKS):
+    path = Path(path)
+    if not path.exists() and (example := shipped("configs") / f"{path.stem}.yaml").is_file():
+        raise UserError(f"there is no such file; the example of this name is {example}", path)
+    if not any((path.parent / mark).is_file() for mark in RESULTS_MARKS):
         return parse_config(read_yaml(path), path)
     config = load_stored_config(path)
     for method in config.methods.values():

@@ -515,8 +515,18 @@ def test_load_config_names_the_file(tmp_path):
     with pytest.raises(FileErrors) as caught:
         load_config(path)
     assert (caught.value.path, caught.value.line, caught.value.column) == (path, 3, 15)
-    with pytest.raises(UserError, match="there is no such file"):
+    with pytest.raises(UserError, match=r"there is no such file$"):
         load_config(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize("name", ["configs/quickstart.yaml", "quickstart"])
+def test_where_a_shipped_example_lies_is_told_outside_a_checkout(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError) as caught:
+        load_config(name)
+    message, _, example = str(caught.value).partition("; the example of this name is ")
+    assert message == f"{name}: there is no such file"
+    assert load_config(example).name == "quickstart"
 
 
 def is_error_per_line(text: str) -> bool:

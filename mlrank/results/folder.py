@@ -60,7 +60,7 @@ class RunFolder:
 
     @classmethod
     def open(cls, path: Path | str) -> "RunFolder":
-        """Take the folder of an experiment that was run before.
+        """Take the folder of an experiment that was run before; its last part may be the experiment's name.
 
         Raises
         ------
@@ -68,6 +68,8 @@ class RunFolder:
             If there is none at `path`; experiments one level below are named.
         """
         path = Path(path)
+        named = path.with_name(safe_name(path.name)) if path.name else path
+        path = path if path.is_dir() or not named.is_dir() else named
         if not path.is_dir():
             raise UserError("there is no such results folder", path)
         if not (path / "config.yaml").is_file():

@@ -58,6 +58,17 @@ def test_open_names_the_experiments_below(tmp_path):
     assert RunFolder.open(tmp_path / "one") == RunFolder(tmp_path / "one")
 
 
+def test_a_folder_is_found_by_the_name_of_its_experiment(tmp_path):
+    folder = RunFolder.create(tmp_path, "größe: 実験")
+    folder.write_config({"name": "größe: 実験"})
+    assert folder.path.name.isascii()
+    assert RunFolder.open(tmp_path / "größe: 実験") == folder
+    with pytest.raises(UserError, match="nothing: there is no such results folder"):
+        RunFolder.open(tmp_path / "nothing")
+    with pytest.raises(UserError, match="there is no such results folder"):
+        RunFolder.open("..//..//nowhere/..")
+
+
 def test_the_configuration_keeps_its_order_and_values(tmp_path):
     config = {
         "name": "x",

@@ -15,6 +15,8 @@ from mlrank.linalg import (
     orthonormal_columns,
     range_basis,
 )
+from mlrank.linalg._overlaps import Overlaps
+from mlrank.linalg.bases import subtract_product
 
 
 def some_rows(n=30, m=12, shift=2.0, seed=0):
@@ -160,6 +162,72 @@ def test_a_basis_that_fills_the_space_is_exact_and_stays_orthonormal():
     assert pytest.approx(B, abs=1e-8) == A @ X + 1e-6 * X
     used = np.hstack(basis.blocks[: found.n_blocks])
     assert used.T @ used == pytest.approx(np.eye(9), abs=1e-11)
+
+
+def heavy_tailed(n=300):
+    """Return G with singular values that fall off slowly behind a few large ones: the first converge at once."""
+    rng = np.random.default_rng(13)
+    Q, _ = np.linalg.qr(rng.standard_normal((n, n)))
+    return (Q * np.concatenate([[30.0, 20.0, 15.0], 5.0 / (1 + np.arange(n - 3)) ** 0.25])) @ Q.T, rng
+
+
+def test_overlaps_of_blocks_are_foretold_from_the_coefficients():
+    G, rng = heavy_tailed()
+    A, p = G.T @ G, 4
+    blocks, diagonal, below = [np.linalg.qr(rng.standard_normal((300, p)))[0]], [], []
+    overlaps, size = Overlaps(p), np.linalg.norm(A, 2)
+    told, truth = [], []
+    for j in range(6):  # plain block Lanczos: nothing is cleaned
+        Q = blocks[j]
+        diagonal.append(Q.T @ A @ Q)
+        rest = A @ Q - Q @ diagonal[j] - (blocks[j - 1] @ below[j - 1].T if j else 0.0)
+        following, R = orthonormal_columns(rest)
+        found = overlaps.foretell(diagonal[j], R, size)
+        overlaps.accept(diagonal[j], R, found)
+        blocks.append(following)
+        below.append(R)
+        told.append([np.abs(part).max() for part in found])
+        truth.append([np.abs(block.T @ following).max() for block in blocks[: j + 1]])
+    assert max(truth[-1]) > 1e-6
+    for estimates, values in zip(told, truth, strict=True):
+        for estimate, value in zip(estimates, values, strict=True):
+            assert value <= 1e-12 or value / 30 <= estimate <= 30 * value
+
+
+@pytest.mark.parametrize("energy", [False, True])
+def test_blocks_that_drift_are_cleaned_and_residuals_stay_exact(energy):
+    G, rng = heavy_tailed()
+    A, B = G.T @ G, rng.standard_normal((300, 4))
+    basis = BlockLanczos(operators(G)[0], *orthonormal_columns(B), energy=energy)
+    found = basis.solve(0.05, 1e-9, 70)
+    X = basis.combine(found.weights)
+    R = B - A @ X - 0.05 * X
+    square, scale = (R.T @ A @ R, B.T @ A @ B) if energy else (R.T @ R, B.T @ B)
+    assert np.sqrt(np.trace(square) / np.trace(scale)) == pytest.approx(found.residual, rel=0.05)
+    used = np.hstack(basis.blocks[: found.n_blocks])
+    assert used.T @ used == pytest.approx(np.eye(used.shape[1]), abs=1e-7)
+    # Cleaning every block of all earlier ones would be so many.
+    every = found.n_blocks * (found.n_blocks - 1) / 2
+    assert found.n_blocks < len(basis.taken) < 0.6 * every
+    # As many steps as a basis that is orthonormal to rounding needs.
+    Q, steps = np.linalg.qr(B)[0], 1
+    while True:
+        Y = Q @ np.linalg.solve(Q.T @ A @ Q + 0.05 * np.eye(Q.shape[1]), Q.T @ B)
+        R = B - A @ Y - 0.05 * Y
+        if np.sqrt(np.trace(R.T @ A @ R if energy else R.T @ R) / np.trace(scale)) <= 1e-9:
+            break
+        Q, steps = np.linalg.qr(np.hstack([Q, A @ Q[:, -4:]]))[0], steps + 1
+    assert found.n_blocks == steps
+
+
+def test_subtracting_a_product_in_place():
+    rng = np.random.default_rng(14)
+    V, A, B = rng.standard_normal((9, 4)), rng.standard_normal((9, 3)), rng.standard_normal((3, 4))
+    expected = V - A @ B
+    subtract_product(V, A, B)
+    assert pytest.approx(expected, abs=1e-14) == V
+    subtract_product(V, A[:, :0], B[:0])
+    assert pytest.approx(expected, abs=1e-14) == V
 
 
 def test_dependent_right_hand_sides_do_no_harm():

@@ -8,14 +8,21 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, pinvh
 
 from mlrank.arrays import FloatArray
-from mlrank.linalg.bases import orthonormal_columns
+from mlrank.linalg._overlaps import Overlaps
+from mlrank.linalg.bases import orthonormal_columns, subtract_product
 
 # Of the size of A: what is this small after a subtraction is cleaned once more, and what is this small is rounding.
 CLEAN = 1e-4
 NOISE = 1e-13
+# A block whose overlap with an earlier one has grown beyond the first is cleaned of those beyond the second. The root
+# of the unit of rounding is enough for a tridiagonal matrix that is exact to rounding (Simon 1984).
+DRIFT = 1e-8
+TRACE = 1e-10
+NOTHING = np.zeros(0, dtype=bool)
 
 __all__ = ["BlockLanczos", "GramOperator", "LanczosSolution", "SymmetricOperator", "block_cg"]
 
@@ -85,8 +92,10 @@ class LanczosSolution(NamedTuple):
 class BlockLanczos:
     """Block conjugate gradients for every shift s at once: (A + s I) X_s = B from one basis of one Krylov space.
 
-    New blocks are kept orthogonal to all earlier ones: without that, rounding undoes it as soon as some directions have
-    converged, and heavy-tailed features need ten times as many steps or never finish.
+    New blocks are kept orthogonal to earlier ones, to the root of the unit of rounding: without that, rounding undoes
+    it as soon as some directions have converged, and heavy-tailed features need ten times as many steps or never end.
+    Only blocks that are foretold to have drifted further are cleaned, and only of blocks that they have drifted to;
+    what is taken off is kept, so that residuals are exact all the same.
 
     The space does not depend on the shift, so products with A are made once for all shifts, and the basis grows when a
     shift needs more of it. What a shift gets depends on the shift alone, not on those solved before: the first blocks
@@ -110,8 +119,12 @@ class BlockLanczos:
     half: list[FloatArray] = field(init=False, default_factory=list)
     diagonal: list[FloatArray] = field(init=False, default_factory=list)
     below: list[FloatArray] = field(init=False, default_factory=list)
+    taken: list[tuple[int, int, FloatArray]] = field(init=False, default_factory=list)
+    overlaps: Overlaps = field(init=False)
+    again: NDArray[np.bool_] = field(init=False, default_factory=lambda: NOTHING)
 
     def __post_init__(self) -> None:
+        self.overlaps = Overlaps(self.start.shape[1])
         self.blocks.append(np.ascontiguousarray(self.start))
 
     def solve(self, shift: float, tol: float, most: int) -> LanczosSolution | None:
@@ -127,11 +140,12 @@ class BlockLanczos:
                 pivot -= self.below[j - 1] @ _solve(eliminated[-1], self.below[j - 1].T)
                 right.append(-self.below[j - 1] @ _solve(eliminated[-1], right[-1]))
             eliminated.append(_factor(pivot))
-            last = _solve(eliminated[-1], right[-1])
-            tail = -self._below(j) @ last
-            residual = self._norm(tail, j + 1) / goal if goal > 0 else 0.0
-            if residual <= tol:
-                return LanczosSolution(self._weights(eliminated, right, last), tail, j + 1, residual)
+            tail = -self._below(j) @ _solve(eliminated[-1], right[-1])
+            if self._norm(tail, j + 1) <= tol * goal:
+                weights = self._weights(eliminated, right)
+                tail = -self._below(j) @ weights[-1]
+                residual = self._norm(tail, j + 1) / goal if goal > 0 else 0.0
+                return LanczosSolution(np.vstack(weights), tail, j + 1, residual)
         return None
 
     def combine(self, weights: FloatArray) -> FloatArray:
@@ -148,11 +162,24 @@ class BlockLanczos:
         """Return R'AR, or R'R, of the residual of a solution, as its norm was asked for, shape (k, k)."""
         return tail.T @ self._diagonal(n_blocks) @ tail if self.energy and tail.size else tail.T @ tail
 
-    def _weights(self, eliminated: list[Any], right: list[FloatArray], last: FloatArray) -> FloatArray:
-        weights = [last]
+    def _weights(self, eliminated: list[Any], right: list[FloatArray]) -> list[FloatArray]:
+        """Return the solution of the projected system, a part for each block."""
+        weights = self._substitute(eliminated, right)
+        # What was taken off new blocks belongs to the projected system, above its three diagonals. It is at most the
+        # root of rounding, so one correction leaves rounding.
+        rest = [np.zeros_like(part) for part in right]
+        for i, j, part in self.taken:
+            if j < len(rest):
+                rest[i] -= part @ weights[j]
+        for j in range(1, len(rest)):
+            rest[j] -= self.below[j - 1] @ _solve(eliminated[j - 1], rest[j - 1])
+        return [first + second for first, second in zip(weights, self._substitute(eliminated, rest), strict=True)]
+
+    def _substitute(self, eliminated: list[Any], right: list[FloatArray]) -> list[FloatArray]:
+        weights = [_solve(eliminated[-1], right[-1])]
         for j in range(len(right) - 2, -1, -1):
             weights.append(_solve(eliminated[j], right[j] - self.below[j].T @ weights[-1]))
-        return np.vstack(weights[::-1])
+        return weights[::-1]
 
     def _norm(self, factor: FloatArray, j: int) -> float:
         """Return the norm of (block j) @ factor."""
@@ -173,12 +200,10 @@ class BlockLanczos:
         while len(self.below) <= j:
             i = len(self.below)
             product = self._diagonal(i)
-            rest = self.operator.rest(self.half.pop())
-            rest -= self.blocks[i] @ product
+            rest = np.ascontiguousarray(self.operator.rest(self.half.pop()))
+            subtract_product(rest, self.blocks[i], product)
             if i:
-                rest -= self.blocks[i - 1] @ self.below[i - 1].T
-            # Of the earlier blocks only two are in A V; the others, which rounding brings in, are taken off here.
-            self._take_off_earlier(rest)
+                subtract_product(rest, self.blocks[i - 1], self.below[i - 1].T)
             Q, R = self._new_directions(rest)
             self.blocks.append(np.ascontiguousarray(Q))
             self.below.append(R)
@@ -187,20 +212,45 @@ class BlockLanczos:
     def _new_directions(self, rest: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return (Q, R) with rest = QR and Q orthonormal, also against earlier blocks; directions that are noise go."""
         Q, R = orthonormal_columns(rest)
+        n_blocks, D = len(self.blocks), self.diagonal[-1]
         size = max(float(np.linalg.norm(product)) for product in self.diagonal)
         if np.abs(np.diag(R)).min(initial=size) > CLEAN * size:
-            return Q, R
-        left, values, right = np.linalg.svd(R)
-        keep = values > NOISE * size
-        # What is left of large vectors after a subtraction is not orthogonal enough: once more.
-        Q = Q @ left[:, keep]
-        self._take_off_earlier(Q)
-        Q, turn = orthonormal_columns(Q)
-        return Q, turn @ (values[keep, None] * right[keep])
+            overlaps = self.overlaps.foretell(D, R, size)
+            astray = self._astray(overlaps)
+            overlaps[astray] = self.overlaps.fresh(int(astray.sum()), len(R))
+            # Too little is taken off to harm a block within itself.
+            Q = self._taken_off(Q, R, astray)
+        else:
+            left, values, right = np.linalg.svd(R)
+            keep = values > NOISE * size
+            # What is left of large vectors after a subtraction is not orthogonal to any block.
+            astray, R = np.ones(n_blocks, dtype=bool), values[keep, None] * right[keep]
+            Q, turn = orthonormal_columns(self._taken_off(Q @ left[:, keep], R, astray))
+            R = turn @ R
+            overlaps = self.overlaps.fresh(n_blocks, Q.shape[1])
+        self.overlaps.accept(D, R, overlaps)
+        return Q, R
 
-    def _take_off_earlier(self, V: FloatArray) -> None:
-        for block in self.blocks:
-            V -= block @ (block.T @ V)
+    def _taken_off(self, Q: FloatArray, R: FloatArray, astray: NDArray[np.bool_]) -> FloatArray:
+        """Return Q without what it has of the blocks that are told, remembering that for the projected system."""
+        Q = np.ascontiguousarray(Q)
+        for i in np.flatnonzero(astray):
+            part = self.blocks[i].T @ Q
+            subtract_product(Q, self.blocks[i], part)
+            self.taken.append((int(i), len(self.blocks) - 1, part @ R))
+        return Q
+
+    def _astray(self, overlaps: FloatArray) -> NDArray[np.bool_]:
+        """Return from which blocks a new one must be cleaned: none, or those that the overlap has grown from.
+
+        The block after one that was cleaned is cleaned too: overlaps come from two blocks back.
+        """
+        largest = np.abs(overlaps).max(axis=(1, 2))
+        drifted = largest.max() > DRIFT
+        astray: NDArray[np.bool_] = (largest > TRACE) & (drifted or self.again.any())
+        astray[: len(self.again)] |= self.again
+        self.again = astray if drifted and not self.again.any() else NOTHING
+        return astray
 
 
 def _factor(pivot: FloatArray) -> tuple[str, Any]:

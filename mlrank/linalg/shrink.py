@@ -17,20 +17,27 @@ FEW = 1 / 8
 
 
 class Shrunk(NamedTuple):
-    """A matrix with shrunken singular values.
+    """A matrix with shrunken singular values, left @ right.T.
 
     Parameters
     ----------
-    matrix : ndarray of the shape of A
+    left : (p, rank) ndarray
+    right : (k, rank) ndarray
     values : (rank,) ndarray
         Its singular values, in no particular order.
     slack : float
         Singular values of A - matrix are at most (1 + slack) times the threshold, whatever rounding did.
     """
 
-    matrix: FloatArray
+    left: FloatArray
+    right: FloatArray
     values: FloatArray
     slack: float
+
+    @property
+    def matrix(self) -> FloatArray:
+        """The matrix, of the shape of A."""
+        return self.left @ self.right.T
 
 
 def shrink_singular_values(A: FloatArray, threshold: float, accuracy: float = 1e-9, rank: int | None = None) -> Shrunk:
@@ -51,7 +58,7 @@ def shrink_singular_values(A: FloatArray, threshold: float, accuracy: float = 1e
     """
     if A.shape[0] < A.shape[1]:
         turned = shrink_singular_values(A.T, threshold, accuracy, rank)
-        return turned._replace(matrix=turned.matrix.T)
+        return turned._replace(left=turned.right, right=turned.left)
     gram = A.T @ A
     # A bound on the error of its eigenvalues, relative to the square of the threshold.
     slack = max(A.shape) * EPS * float(np.linalg.norm(gram)) / threshold**2 / 2
@@ -65,14 +72,15 @@ def shrink_singular_values(A: FloatArray, threshold: float, accuracy: float = 1e
         keep = squares > threshold**2
         squares, vectors = squares[keep], vectors[:, keep]
     values = np.sqrt(squares)
-    return Shrunk((A @ vectors * (1 - threshold / values)) @ vectors.T, values - threshold, slack)
+    return Shrunk(A @ vectors * (1 - threshold / values), vectors, values - threshold, slack)
 
 
 def _by_decomposition(A: FloatArray, threshold: float) -> Shrunk:
     left, values, right = svd(A, full_matrices=False, check_finite=False)
     slack = PRODUCTS * sum(A.shape) * EPS * float(values[0]) / threshold
     shrunken = values[values > threshold] - threshold
-    return Shrunk((left[:, : len(shrunken)] * shrunken) @ right[: len(shrunken)], shrunken, slack)
+    rank = len(shrunken)
+    return Shrunk(left[:, :rank] * shrunken, right[:rank].T, shrunken, slack)
 
 
 def largest_singular_value(A: FloatArray) -> float:

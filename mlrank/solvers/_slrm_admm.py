@@ -25,13 +25,13 @@ from typing import NamedTuple
 import numpy as np
 
 from mlrank.arrays import FloatArray
-from mlrank.linalg import largest_singular_value, shrink_singular_values
+from mlrank.linalg import Shrunk, largest_singular_value, shrink_singular_values
 from mlrank.solvers._slrm_losses import Loss
 from mlrank.solvers._slrm_mixing import Mixing
 from mlrank.solvers._slrm_systems import EigenSystem, System
 from mlrank.solvers.base import relative_gap
 
-__all__ = ["Solution", "Stop", "cut_at", "least_squares", "minimize", "minimize_squared"]
+__all__ = ["Solution", "Start", "Stop", "cut_at", "least_squares", "minimize", "minimize_squared"]
 
 # Residuals may differ by the first factor before beta is changed by the second. After so many steps it stays, and steps
 # are not mixed any more, since only then the method is known to converge.
@@ -47,6 +47,13 @@ CUT_ACCURACY = 1e-5
 EPS = float(np.finfo(np.float64).eps)
 
 
+class Start(NamedTuple):
+    """A multiplier (size, n_labels) to start from, and about which rank V will have."""
+
+    T: FloatArray
+    rank: int
+
+
 class Stop(NamedTuple):
     """When to stop: relative duality gap, most steps, and a constant beta or None."""
 
@@ -60,7 +67,9 @@ class Solution(NamedTuple):
 
     Parameters
     ----------
-    V : (size, n_labels) ndarray
+    left : (size, r) ndarray
+    right : (n_labels, r) ndarray or None
+        V = left @ right.T; None where left is V itself.
     rank : int
     gap : float
         Relative duality gap, or the relative residual where lam is zero.
@@ -69,7 +78,8 @@ class Solution(NamedTuple):
         The primal objective wherever it was computed; the last is that of V.
     """
 
-    V: FloatArray
+    left: FloatArray
+    right: FloatArray | None
     rank: int
     gap: float
     n_iter: int
@@ -78,22 +88,32 @@ class Solution(NamedTuple):
 
 @dataclass
 class _State:
-    """The iterates, the singular values of V, and how far rounding may have left T above lam, relatively."""
+    """The iterates, and about how many singular values of V are above zero."""
 
     V: FloatArray
     T: FloatArray
     beta: float
-    values: FloatArray
-    slack: float = 0.0
+    rank: int
 
     @classmethod
     def zero(cls, like: FloatArray, beta: float) -> "_State":
-        return cls(np.zeros_like(like), np.zeros_like(like), beta, np.zeros(min(like.shape)))
+        return cls(np.zeros_like(like), np.zeros_like(like), beta, min(like.shape))
 
-    def shrink(self, A: FloatArray, lam: float, accuracy: float) -> None:
+    def shrink(self, A: FloatArray, lam: float, accuracy: float) -> Shrunk:
         """Move V and T, where A = U + T/beta."""
-        self.V, self.values, self.slack = shrink_singular_values(A, lam / self.beta, accuracy, len(self.values))
-        self.T = self.beta * (A - self.V)
+        shrunk = shrink_singular_values(A, lam / self.beta, accuracy, self.rank)
+        self.V, self.rank = shrunk.matrix, len(shrunk.values)
+        self.T = A - self.V
+        self.T *= self.beta
+        return shrunk
+
+    def minimum(self, e: FloatArray, B: FloatArray) -> FloatArray:
+        """Return U where G = diag(e) and the loss is squared."""
+        U = self.beta * self.V
+        U += B
+        U -= self.T
+        U /= e + self.beta
+        return U
 
     def adapt(self, U: FloatArray, before: FloatArray) -> bool:
         """Change beta where one residual is much larger than the other; return whether it was."""
@@ -113,44 +133,48 @@ def cut_at(lam: float, T: FloatArray) -> FloatArray:
     return np.asarray(T - shrink_singular_values(T, lam, CUT_ACCURACY).matrix)
 
 
-def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop, T: FloatArray | None) -> Solution:
+def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop, start: Start | None) -> Solution:
     """Minimise 1/2 |Xl V - Y|^2 + gamma/2 trace(V'X'LXV) + lam |V|_*, `square` = |Y|^2, where G is diagonal.
 
-    `T` is a multiplier to start from; None is the printed start, V and T of zeros. That of a step certifies it: where
-    no singular value of Z exceeds lam, |Y|^2 / 2 - trace((B - Z)' G^-1 (B - Z)) / 2 with B = Xl'Y is at most the
-    minimum.
+    None for a start is the printed one, V and T of zeros. The multiplier of a step certifies it: where no singular
+    value of Z exceeds lam, |Y|^2 / 2 - trace((B - Z)' G^-1 (B - Z)) / 2 with B = Xl'Y is at most the minimum.
     """
     e, B = system.values[:, None], system.cross
-    beta = stop.beta or system.penalty
-    if T is None:
-        state, A, share = _State.zero(B, beta), B / (e + beta), 1.0
-    else:
-        state = _State((B - T) / e, T, beta, np.zeros(min(B.shape)))
-        A = state.V + T / beta
+    state = _State.zero(B, stop.beta or system.penalty)
+    A, share = B / (e + state.beta), 1.0
+    if start is not None:
+        state.V, state.T, state.rank = (B - start.T) / e, start.T, start.rank
+        A = state.V + start.T / state.beta
         # At most this part of the objective is the nuclear norm, and rounding in T counts for so much.
-        least = 0.5 * square - 0.5 * float(np.vdot(state.V, B - T))
+        least = 0.5 * square - 0.5 * float(np.vdot(state.V, B - start.T))
         share = min(1.0, lam * np.sqrt(min(B.shape)) * float(np.linalg.norm(state.V)) / max(least, EPS * square))
     mixing, bound = Mixing(), -np.inf
     trace: list[float] = []
     while True:
         before = state.V
-        state.shrink(A, lam, ROUNDING * stop.tol / max(share, stop.tol))
-        nuclear = lam * float(state.values.sum())
-        objective = 0.5 * square - float(np.vdot(B - 0.5 * e * state.V, state.V)) + nuclear
-        rest = B - state.T / (1.0 + state.slack)
-        bound = max(bound, 0.5 * square - 0.5 * float(np.vdot(rest / e, rest)))
+        shrunk = state.shrink(A, lam, ROUNDING * stop.tol / max(share, stop.tol))
+        nuclear = lam * float(shrunk.values.sum())
+        objective = 0.5 * square - float(np.vdot(B, state.V)) + 0.5 * _energy(system.values, state.V) + nuclear
+        rest = state.T / -(1.0 + shrunk.slack)
+        rest += B
+        bound = max(bound, 0.5 * square - 0.5 * _energy(1.0 / system.values, rest))
         trace.append(objective)
         gap = max(relative_gap(objective, bound), 0.0)  # rounding may leave less
         if gap <= stop.tol or len(trace) >= stop.max_iter:
-            return Solution(state.V, len(state.values), gap, len(trace), tuple(trace))
+            return Solution(shrunk.left, shrunk.right, state.rank, gap, len(trace), tuple(trace))
         share = nuclear / objective
-        U = (B + state.beta * state.V - state.T) / (e + state.beta)
+        U = state.minimum(e, B)
         free = stop.beta is None and len(trace) < ADAPTED_STEPS
         if free and len(trace) > 1 and state.adapt(U, before):
             mixing.clear()
-            A = (B + state.beta * state.V - state.T) / (e + state.beta) + state.T / state.beta
+            A = state.minimum(e, B) + state.T / state.beta
         else:
             A = mixing.next(A, U - state.V) if free else U + state.T / state.beta
+
+
+def _energy(weights: FloatArray, V: FloatArray) -> float:
+    """Return trace(V' diag(weights) V) in one pass over V."""
+    return float(weights @ np.einsum("ij,ij->i", V, V))
 
 
 def least_squares(system: System, loss: Loss, stop: Stop) -> Solution:
@@ -162,7 +186,7 @@ def least_squares(system: System, loss: Loss, stop: Stop) -> Solution:
     objective = loss.value(F) + 0.5 * float(np.vdot(V, smooth))
     residual = float(np.linalg.norm(system.back(loss.gradient(F)) + smooth))
     rank = int(np.linalg.matrix_rank(V)) if V.any() else 0
-    return Solution(V, rank, residual / (float(np.linalg.norm(B)) or 1.0), n_iter, (objective,))
+    return Solution(V, None, rank, residual / (float(np.linalg.norm(B)) or 1.0), n_iter, (objective,))
 
 
 def minimize(system: System, loss: Loss, lam: float, stop: Stop, start: FloatArray | None) -> Solution:
@@ -179,14 +203,14 @@ def minimize(system: System, loss: Loss, lam: float, stop: Stop, start: FloatArr
             B = system.back(loss.curvature * F - loss.gradient(F))
             U = system.solve(B + state.beta * state.V - state.T, state.beta, U)
             F = system.outputs(U)
-        state.shrink(U + state.T / state.beta, lam, ROUNDING * stop.tol)
+        shrunk = state.shrink(U + state.T / state.beta, lam, ROUNDING * stop.tol)
         if n_iter == 1 or n_iter % CERTIFY_EVERY == 0 or n_iter == stop.max_iter:
-            best = best.tightened(system, loss, lam, state)
+            best = best.tightened(system, loss, state.V, lam, lam * float(shrunk.values.sum()))
             if best.gap <= stop.tol:
                 break
         if stop.beta is None and n_iter < ADAPTED_STEPS:
             state.adapt(U, before)
-    return Solution(state.V, len(state.values), best.gap, n_iter, best.trace)
+    return Solution(shrunk.left, shrunk.right, state.rank, best.gap, n_iter, best.trace)
 
 
 class _Certificate(NamedTuple):
@@ -200,16 +224,16 @@ class _Certificate(NamedTuple):
     def gap(self) -> float:
         return max(relative_gap(self.objective, self.bound), 0.0)
 
-    def tightened(self, system: System, loss: Loss, lam: float, state: _State) -> "_Certificate":
-        """Compute both at V.
+    def tightened(self, system: System, loss: Loss, V: FloatArray, lam: float, nuclear: float) -> "_Certificate":
+        """Compute both at V, `nuclear` = lam |V|_*.
 
         With A = loss'(F), F = Xl V, and S = gamma X'LX V, the dual objective at (s A, s S) for 0 <= s <= 1 is
         -conjugate(s A) - s^2 trace(V'S) / 2 where no singular value of s (Xl'A + S) exceeds lam.
         """
-        F = system.outputs(state.V)
-        smooth = system.smooth(state.V, F)
-        energy = float(np.vdot(state.V, smooth))
-        objective = loss.value(F) + 0.5 * energy + lam * float(state.values.sum())
+        F = system.outputs(V)
+        smooth = system.smooth(V, F)
+        energy = float(np.vdot(V, smooth))
+        objective = loss.value(F) + 0.5 * energy + nuclear
         A = loss.gradient(F)
         largest = largest_singular_value(system.back(A) + smooth)
         scale = min(1.0, lam / largest) if largest > 0 else 1.0

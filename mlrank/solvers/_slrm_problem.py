@@ -11,6 +11,7 @@ from mlrank.arrays import Features, FloatArray
 from mlrank.graphs import laplacian, laplacian_product
 from mlrank.linalg import CenteredRows, largest_singular_value
 from mlrank.solvers._slrm_losses import Loss, Squared
+from mlrank.solvers._slrm_start import PartedCross
 from mlrank.solvers._slrm_systems import EPS, Coordinates, EigenSystem, ProductSystem
 
 __all__ = ["LARGE", "Problem", "row_space"]
@@ -90,33 +91,51 @@ class Problem:
     def lambda_max(self) -> float:
         """The least lam at which all weights are zero: the largest singular value of the loss's gradient there."""
         if self.exact:
-            return float(self._cross_spectrum[0][-1])
+            return float(np.sqrt(max(self._cross_spectrum[0][-1], 0.0)))
         gradient = self.loss.gradient(np.zeros_like(self.loss.targets))
         return largest_singular_value(self.labeled.transpose_times(gradient))
 
     @cached_property
     def _cross_spectrum(self) -> tuple[FloatArray, FloatArray]:
-        """The singular values of Xl'Y, increasing, and its right singular vectors."""
-        squares, vectors = eigh(self.cross.T @ self.cross, driver="evd", overwrite_a=True, check_finite=False)
-        return np.sqrt(np.maximum(squares, 0.0)), vectors
+        """The squared singular values of Xl'Y, increasing, and its right singular vectors."""
+        gram = self.cross.T @ self.cross
+        squares, vectors = eigh(gram, driver="evd", overwrite_a=True, check_finite=False)
+        return squares, vectors
 
-    def cut(self, lam: float) -> FloatArray:
-        """Return the matrix (r, r) that cuts the singular values of Xl'Y at lam, in all coordinates of its rows."""
-        values, vectors = self._cross_spectrum
-        return (vectors * (lam / np.maximum(values, lam))) @ vectors.T
+    @cached_property
+    def parted(self) -> PartedCross:
+        """Xl'Y with labels in its right singular vectors."""
+        vectors = self._cross_spectrum[1]
+        return PartedCross(self.cross @ vectors, vectors if self.basis is None else self.basis @ vectors)
 
     @property
     def exact(self) -> bool:
         """Whether the loss is squared, over all entries: its quadratic part is G itself."""
         return isinstance(self.loss, Squared) and self.loss.known is None
 
-    def turned(self, W: FloatArray) -> FloatArray:
-        """Return weights (n_features, n_labels) in the labels' row space."""
-        return W if self.basis is None else W @ self.basis
+    @property
+    def labels(self) -> FloatArray | None:
+        """An orthonormal basis (n_labels, r) that labels are in; None where they are in none."""
+        return self.parted.basis if self.exact and not self.by_products else self.basis
 
-    def turned_back(self, W: FloatArray) -> FloatArray:
-        """Return weights (n_features, r) for the labels themselves."""
-        return W if self.basis is None else W @ self.basis.T
+    @property
+    def turned_loss(self) -> Loss:
+        """The loss of outputs of labels in their basis; it is another than `loss` where that is exact."""
+        if self.labels is self.basis:
+            return self.loss
+        return Squared(self.loss.targets @ self._cross_spectrum[1])
+
+    def turned(self, W: FloatArray) -> FloatArray:
+        """Return weights (n_features, n_labels) in the basis of labels."""
+        return W if self.labels is None else W @ self.labels
+
+    def turned_back(self, left: FloatArray, right: FloatArray | None) -> FloatArray:
+        """Return weights (n_labels, n_features) from ``left @ right.T``, or from `left`, (n_features, r)."""
+        if self.labels is None or right is None:
+            right = self.labels if right is None else right
+        else:
+            right = self.labels @ right
+        return np.ascontiguousarray(left.T) if right is None else right @ left.T
 
     def system(self, gamma: float) -> EigenSystem | ProductSystem:
         """Return the quadratic forms of one gamma, decomposed once."""
@@ -127,7 +146,8 @@ class Problem:
             G = self.loss.curvature * self.coordinates.gram
             if gamma > 0:
                 G += gamma * self.smoothness
-            found = EigenSystem(self.coordinates, G, self.loss.curvature, self.cross)
+            cross = self.parted.cross if self.exact else self.cross
+            found = EigenSystem(self.coordinates, G, self.loss.curvature, cross)
             while self.systems and (1 + len(self.systems)) * found.n_bytes > KEPT_BYTES:
                 del self.systems[next(iter(self.systems))]
             self.systems[gamma] = found

@@ -133,7 +133,7 @@ class EigenSystem:
     curvature : float
         c.
     cross : (p, n_labels) ndarray
-        Xl'Y, kept in the coordinates of G's eigenvectors.
+        Xl'Y, kept in the coordinates of G's eigenvectors, as is G^-1 Xl'Y.
     """
 
     def __init__(self, coordinates: Coordinates, G: FloatArray, curvature: float, cross: FloatArray) -> None:
@@ -142,13 +142,26 @@ class EigenSystem:
         self.values, self.vectors = values[keep], vectors[:, keep]
         self.coordinates, self.curvature, self.size = coordinates, curvature, len(self.values)
         self.cross = self.vectors.T @ cross
-        self.n_bytes = self.vectors.nbytes + self.cross.nbytes
+        self.inverse_cross = self.cross / self.values[:, None]
+        self.n_bytes = self.vectors.nbytes + 2 * self.cross.nbytes
 
     @property
     def penalty(self) -> float:
         """A penalty to start with: between the extreme eigenvalues."""
         low, high = float(self.values[0]), float(self.values[-1])
         return float(np.sqrt(high * max(low, 1e-8 * high)))
+
+    @cached_property
+    def inverse_gram(self) -> FloatArray:
+        """The Gram matrix (n_labels, n_labels) of G^-1 Xl'Y."""
+        found: FloatArray = self.inverse_cross.T @ self.inverse_cross
+        return found
+
+    @cached_property
+    def energies(self) -> FloatArray:
+        """The diagonal of Y'Xl G^-1 Xl'Y."""
+        found: FloatArray = np.einsum("ij,ij->j", self.cross, self.inverse_cross)
+        return found
 
     @cached_property
     def rows(self) -> FloatArray:

@@ -38,11 +38,12 @@ from mlrank.graphs.weights import SYMMETRIZE
 from mlrank.linalg import CenteredRows
 from mlrank.solvers._graph_rows import neighbor_finder, too_few_rows
 from mlrank.solvers._missing_labels import never_known, notes
-from mlrank.solvers._slrm_admm import Solution, Stop, cut_at, least_squares, minimize, minimize_squared
+from mlrank.solvers._slrm_admm import Solution, Stop, least_squares, minimize
 from mlrank.solvers._slrm_data import coded, dense_if_full
 from mlrank.solvers._slrm_labels import label_correlation, related_labels
 from mlrank.solvers._slrm_losses import LOSSES, Loss
 from mlrank.solvers._slrm_problem import LARGE, Problem, row_space
+from mlrank.solvers._slrm_start import solve_squared
 from mlrank.solvers._slrm_systems import EigenSystem, System
 from mlrank.solvers._transductive import all_rows
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
@@ -250,7 +251,7 @@ class SLRM:
         system = problem.system(self.gamma)
         start = None if init is None else system.lower(problem.turned(init.coef.T))
         found = self._solve(problem, system, half * self.lam, start)
-        coef = np.ascontiguousarray(problem.turned_back(system.lift(found.V)).T)
+        coef = problem.turned_back(system.lift(found.left), found.right)
         # Exactly zero at the minimum, where rounding would rank rows.
         coef[never_known(train)] = 0.0
         info = FitInfo(found.n_iter, found.trace[-1] / half, found.gap, found.gap <= self.tol, told)
@@ -283,12 +284,9 @@ class SLRM:
         stop = Stop(self.tol, self.max_iter, None if isinstance(self.beta, str) else self.beta)
         loss = problem.loss
         if lam == 0:
-            return least_squares(system, loss, stop)
+            return least_squares(system, problem.turned_loss, stop)
         if problem.exact and isinstance(system, EigenSystem):
-            T = None if start is None else cut_at(lam, system.gradient(start))
-            if start is None and stop.beta is None:
-                T = system.cross @ problem.cut(lam)
-            return minimize_squared(system, float(np.vdot(loss.targets, loss.targets)), lam, stop, T)
+            return solve_squared(system, problem.parted, loss, lam, stop, start)
         return minimize(system, loss, lam, stop, start)
 
     def _zero(self, train: TrainingSet, problem: Problem, half: float, notes: tuple[str, ...]) -> LowRankModel:

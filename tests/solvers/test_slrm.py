@@ -12,6 +12,7 @@ from mlrank.graphs import gaussian_graph, self_tuning_graph
 from mlrank.solvers import TrainingSet, _slrm_problem
 from mlrank.solvers._slrm_admm import cut_at
 from mlrank.solvers._slrm_mixing import Mixing
+from mlrank.solvers._slrm_start import solved_by_start
 from mlrank.solvers.slrm import SLRM
 from tests.solvers.problems import SCENARIOS, load, random_problem
 from tests.solvers.slrm_reference import dense_graph, minimum, objective, smoothness
@@ -254,11 +255,41 @@ def test_one_step_is_enough_where_the_start_is_the_solution():
 
 def test_the_multiplier_to_start_from_has_no_singular_value_above_lam():
     problem = SLRM().prepare(semi_supervised(60, 40, 12, 9, seed=3))
-    cross = problem.cross
+    cross, turned = problem.cross, problem.parted.cross
     for lam in (1e-3, 5.0, problem.lambda_max * 2):
         left, values, right = np.linalg.svd(cross, full_matrices=False)
-        assert np.allclose(cross @ problem.cut(lam), (left * np.minimum(values, lam)) @ right, atol=1e-9)
+        kept = problem.parted.kept(lam)
+        found = turned * kept @ problem.parted.basis.T
+        assert np.allclose(found, (left * np.minimum(values, lam)) @ right, atol=1e-9)
         assert np.allclose(cut_at(lam, cross), (left * np.minimum(values, lam)) @ right, atol=1e-9)
+        slack = problem.parted.slack(lam, kept)
+        assert np.linalg.norm(found, 2) <= lam * (1 + slack)
+        assert slack < 1e-9
+
+
+@pytest.mark.parametrize(("lam", "gamma"), [(0.1, 30.0), (9.0, 300.0), (20.0, 300.0)])
+def test_where_the_graph_is_heavy_the_start_is_the_solution(lam, gamma):
+    train = semi_supervised(60, 40, 12, 9, seed=3)
+    Xl, targets, M = parts(train)
+    known = np.ones(targets.shape, bool)
+    best = objective(minimum(Xl, targets, known, M, lam, gamma), Xl, targets, known, M, lam, gamma)
+    solver = SLRM(lam, gamma, tol=1e-3)
+    problem = solver.prepare(train)
+    left, values, right = np.linalg.svd(Xl.T @ targets, full_matrices=False)
+    V = np.linalg.solve(Xl.T @ Xl + gamma * M, (left * np.maximum(values - lam, 0.0)) @ right)
+    model = solver.fit(train, problem)
+    assert np.allclose(model.coef.T, V, rtol=1e-9, atol=1e-12)
+    assert model.rank == (values > lam).sum() == np.linalg.matrix_rank(V)
+    info = model.info
+    assert info.objective == pytest.approx(objective(V, Xl, targets, known, M, lam, gamma), rel=1e-12)
+    T = (left * np.minimum(values, lam)) @ right
+    gap = lam * np.linalg.svd(V, compute_uv=False).sum() - np.vdot(T, V)
+    assert info.optimality == pytest.approx(gap / info.objective, rel=1e-4)
+    assert 1e-9 < info.optimality <= 1e-3
+    assert info.objective * (1 - info.optimality) <= best * (1 + 1e-12) <= info.objective * (1 + 2e-12)
+    system, square = problem.system(gamma), float((targets**2).sum())
+    assert solved_by_start(system, problem.parted, square, lam, 1e-3) is not None
+    assert solved_by_start(system, problem.parted, square, lam, info.optimality / 2) is None
 
 
 def test_a_constant_penalty_takes_the_printed_steps():

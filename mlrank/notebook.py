@@ -233,6 +233,7 @@ def save_model(
         "feature_names": features,
         "config": None,
         "commit": checkout_commit(),
+        "fill": None if dataset is None or dataset.fill is None else tuple(dataset.fill.tolist()),
     }
     write_atomic(Path(path), model_bytes(fit, about))
 

@@ -45,7 +45,7 @@ def evaluate(
     ] = None,
     impute: Annotated[
         str | None,
-        typer.Option("--impute", help="mean, median or zero: fill missing features, by what the data themselves say."),
+        typer.Option("--impute", help="Fill missing features: mean, median or zero. Default: as for the model."),
     ] = None,
     as_json: Json = False,
 ) -> None:

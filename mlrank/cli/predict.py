@@ -31,6 +31,7 @@ def predict(
 
     Written are label sets, as the model's threshold cuts the scores, unless --top or --scores asks for something else.
     Features are found by their names, or by their numbers in LIBSVM files; labels that DATA holds are passed over.
+    Missing features are filled as those of the training data were, and refused if these had to be whole.
     Rows are read, scored and written block by block, so there may be any number of them (of MATLAB files alone, and of
     .npz files whose X lies column by column, X is read whole).
 

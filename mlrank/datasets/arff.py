@@ -126,9 +126,9 @@ def _read(source: Source, layout_of: Callable[[Header], Layout]) -> Parsed:
     known = rows.gaps.known(Y.shape)
     if known is not None:
         known |= Y
-    X, filled = rows.gaps.fill(X, source.impute, sizes[0], layout.feature_names)
+    X, fill, filled = rows.gaps.fill(X, source.impute, sizes[0], layout.feature_names)
     notes = (*nested, *filled, *_notes(header))
-    return Parsed(X, Y, layout.label_names, layout.feature_names, tuple(sizes), notes, known)
+    return Parsed(X, Y, layout.label_names, layout.feature_names, tuple(sizes), notes, known, fill=fill)
 
 
 def _mark_ancestors(Y: BoolArray, parents: tuple[int, ...]) -> int:

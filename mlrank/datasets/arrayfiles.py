@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse, vstack
 
 from mlrank.arrays import BoolArray, Features, IntArray
 from mlrank.datasets.files import shown
-from mlrank.datasets.gaps import Gaps
+from mlrank.datasets.gaps import Filled, Gaps, nan_places
 from mlrank.datasets.labels import read_labels, read_names
 from mlrank.datasets.matfile import read_variables
 from mlrank.datasets.parsed import Parsed, Source
@@ -225,9 +225,9 @@ def _parsed(
     for what, names, width in (("label", labels, Y.shape[1]), ("feature", features, X.shape[1])):
         if len(names) != width:
             raise UserError(f"{len(names)} {what} names for {width} {what}s", path)
-    X, notes = _filled(source, X, parts[0][0].shape[0] if len(parts) > 1 else X.shape[0], features, official)
     sizes = tuple(part[0].shape[0] for part in parts)
-    return Parsed(X, Y, labels, features, sizes, tuple(notes), known, official)
+    X, fill, notes = _filled(source, X, sizes[0], features, official)
+    return Parsed(X, Y, labels, features, sizes, tuple(notes), known, official, fill)
 
 
 def _below(parts: Any) -> Features:
@@ -253,22 +253,17 @@ def names_of(path: Path, what: str, found: Any) -> tuple[str, ...]:
 
 def _filled(
     source: Source, X: Features, n_train: int, names: tuple[str, ...], official: tuple[IntArray, IntArray] | None
-) -> tuple[Features, list[str]]:
-    values = X.data if issparse(X) else X
-    if not np.isnan(values).any():
-        return X, []
-    coordinates = X.tocoo() if issparse(X) else None
-    if coordinates is not None:
-        missing = np.isnan(coordinates.data)
-        rows, columns = coordinates.row[missing], coordinates.col[missing]
-    else:
-        rows, columns = np.nonzero(np.isnan(X))
-    if source.impute is None:
+) -> Filled:
+    rows, columns = nan_places(X)
+    if rows.size and source.impute is None:
         message = f"row {rows[0] + 1}: the value of {shown(names[columns[0]])} is missing (NaN)"
         raise UserError(f"{message}: set impute to mean, median or zero to have it filled", source.parts[0])
-    if official is not None and source.impute != "zero":
-        raise UserError("only impute: zero is possible where train and test are row numbers", source.parts[0])
-    np.nan_to_num(values, copy=False)
-    gaps = Gaps()
-    gaps.add_cells((rows.astype(np.int64), columns.astype(np.int64)), (np.zeros(0, np.int64), np.zeros(0, np.int64)))
+    if official is not None and source.impute in ("mean", "median"):
+        if rows.size:
+            raise UserError("only impute: zero is possible where train and test are row numbers", source.parts[0])
+        return Filled(X, None, [])
+    if rows.size:
+        np.nan_to_num(X.data if issparse(X) else X, copy=False)
+    gaps, none = Gaps(), np.zeros(0, np.int64)
+    gaps.add_cells((rows, columns), (none, none))
     return gaps.fill(X, source.impute, n_train, names)

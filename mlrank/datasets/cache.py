@@ -92,6 +92,8 @@ def _arrays(parsed: Parsed) -> dict[str, Any]:
         arrays["known"] = np.packbits(parsed.known, axis=1)
     if parsed.official is not None:
         arrays |= {"train": parsed.official[0], "test": parsed.official[1]}
+    if parsed.fill is not None:
+        arrays["fill"] = parsed.fill
     return arrays
 
 
@@ -105,7 +107,7 @@ def _load(copy: Path) -> Parsed:
     Y = np.unpackbits(found["Y"], axis=1, count=len(labels)).view(np.bool_)
     known = np.unpackbits(found["known"], axis=1, count=len(labels)).view(np.bool_) if "known" in found else None
     official = (found["train"], found["test"]) if "train" in found else None
-    return Parsed(X, Y, tuple(labels), tuple(features), tuple(sizes), tuple(notes), known, official)
+    return Parsed(X, Y, tuple(labels), tuple(features), tuple(sizes), tuple(notes), known, official, found.get("fill"))
 
 
 def _prune(newest: Path) -> None:

@@ -1,7 +1,7 @@
 """Missing cells: unknown label entries, and features to be filled as the user says."""
 
-from collections.abc import Callable
-from typing import Any, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
@@ -11,13 +11,14 @@ from mlrank.datasets import _codes as codes
 from mlrank.datasets.files import shown
 from mlrank.errors import UserError, unknown_name
 
-__all__ = ["IMPUTE", "Gaps", "Impute", "check_impute", "fill"]
+__all__ = ["IMPUTE", "Filled", "Gaps", "Impute", "check_impute", "nan_places", "put_values"]
 
-Impute = Literal["mean", "median", "zero"]
+# A mapping has the value of each feature by its name, as a model was fitted with; other features are of no account.
+Impute = Literal["mean", "median", "zero"] | Mapping[str, float]
 IMPUTE = ("mean", "median", "zero")
 
 
-def check_impute(how: str | None) -> None:
+def check_impute(how: Any) -> None:
     """Refuse an unknown way to fill missing features.
 
     Raises
@@ -25,8 +26,21 @@ def check_impute(how: str | None) -> None:
     UserError
         With the nearest known one.
     """
-    if how is not None and how not in IMPUTE:
+    if how is not None and not isinstance(how, Mapping) and how not in IMPUTE:
         raise UserError(unknown_name("way to impute", how, IMPUTE))
+
+
+class Filled(NamedTuple):
+    """Features without missing cells.
+
+    X : (n_samples, n_features) float64 ndarray or csr_array
+    values : (n_features,) what a missing cell of each feature is filled with; None where none may be missing
+    notes : what is to be said about it
+    """
+
+    X: Features
+    values: FloatArray | None
+    notes: list[str]
 
 
 class Gaps:
@@ -68,30 +82,49 @@ class Gaps:
         known[rows, labels] = False
         return known
 
-    def fill(self, X: Features, how: str | None, n_train: int, names: tuple[str, ...]) -> tuple[Features, list[str]]:
-        """Return X with missing cells filled, and what is to be said about it; see `fill`."""
-        rows, columns = _joined(self._features)
-        if rows.size == 0:
-            return X, []
+    def features(self) -> tuple[IntArray, IntArray]:
+        """Return the rows and columns of the missing cells of X."""
+        return _joined(self._features)
+
+    def fill(self, X: Features, how: Impute | None, n_train: int, names: tuple[str, ...]) -> Filled:
+        """Fill missing cells with 0, with the mean or median of a column's known cells, or with values given by name.
+
+        Only the first `n_train` rows count: what the test part looks like must not leak. X holds 0 in these cells.
+
+        Raises
+        ------
+        UserError
+            If a column has no known cell to learn from.
+        """
+        rows, columns = self.features()
         if how is None:
-            raise ValueError("missing cells of features are kept only where they are to be filled")
-        filled = fill(X, rows, columns, how, n_train, names)
-        n_columns = len(np.unique(columns))
-        by = "0" if how == "zero" else f"the {how} of the training part" * (n_train < X.shape[0]) or f"the {how}"
-        return filled, [f"{rows.size} missing cells in {n_columns} columns filled with {by}"]
+            if rows.size:
+                raise ValueError("missing cells of features are kept only where they are to be filled")
+            return Filled(X, None, [])
+        if isinstance(how, Mapping):
+            values, by = np.array([how.get(name, 0.0) for name in names]), "the values that the model was fitted with"
+        elif how == "zero":
+            values, by = np.zeros(X.shape[1]), "0"
+        else:
+            values = _learned(X, rows, columns, how, n_train, names)
+            by = f"the {how} of the training part" if n_train < X.shape[0] else f"the {how}"
+        if rows.size == 0:
+            return Filled(X, values, [])
+        notes = [f"{rows.size} missing cells in {len(np.unique(columns))} columns filled with {by}"]
+        return Filled(put_values(X, rows, columns, values[columns]), values, notes)
 
 
-def fill(X: Features, rows: IntArray, columns: IntArray, how: str, n_train: int, names: tuple[str, ...]) -> Features:
-    """Return X with the cells (rows, columns) set to 0, or to the mean or median of a column's known cells.
+def nan_places(X: Features) -> tuple[IntArray, IntArray]:
+    """Return the rows and columns of the cells of X that are NaN."""
+    if not issparse(X):
+        rows, columns = np.nonzero(np.isnan(X))
+        return rows, columns
+    entries = np.flatnonzero(np.isnan(X.data))
+    return np.searchsorted(X.indptr, entries, side="right") - 1, X.indices[entries].astype(np.int64)
 
-    Only the first `n_train` rows count: what the test part looks like must not leak. X holds 0 in these cells.
 
-    Raises
-    ------
-    UserError
-        If a column has no known cell to learn from.
-    """
-    values = np.zeros(rows.size) if how == "zero" else _learned(X, rows, columns, how, n_train, names)
+def put_values(X: Features, rows: IntArray, columns: IntArray, values: FloatArray) -> Features:
+    """Return X with `values` in the cells (rows, columns), which are 0; a dense X is changed."""
     if issparse(X):
         added = coo_array((values, (rows, columns)), shape=X.shape)
         return csr_array(X + added.tocsr())
@@ -102,20 +135,31 @@ def fill(X: Features, rows: IntArray, columns: IntArray, how: str, n_train: int,
 def _learned(
     X: Features, rows: IntArray, columns: IntArray, how: str, n_train: int, names: tuple[str, ...]
 ) -> FloatArray:
+    """Return the mean or median of the known training cells of every column, (n_features,)."""
     statistic: Callable[[FloatArray], Any] = _mean if how == "mean" else np.median
-    values = np.zeros(rows.size)
     train = X[:n_train].tocsc() if issparse(X) else X[:n_train]
-    for column in np.unique(columns):
-        here = columns == column
-        gaps = rows[here]
-        cells = train[:, [column]].toarray().ravel() if issparse(X) else train[:, column]
-        known = np.delete(cells, gaps[gaps < n_train])
+    inside = rows < n_train
+    order = np.argsort(columns[inside], kind="stable")
+    gaps = np.split(rows[inside][order], np.searchsorted(columns[inside][order], np.arange(1, X.shape[1])))
+    values = np.zeros(X.shape[1])
+    for column, missing in enumerate(gaps):
+        known = np.delete(_cells(train, column), missing)
         if known.size == 0:
             where = "the training part" if n_train < X.shape[0] else "the data"
             message = f"feature {shown(names[column])} is missing in every row of {where}, so it has no {how}"
             raise UserError(f"{message}; remove it or impute zero")
-        values[here] = statistic(known)
+        values[column] = statistic(known)
     return values
+
+
+def _cells(train: Any, column: int) -> FloatArray:
+    if not issparse(train):
+        dense: FloatArray = train[:, column]
+        return dense
+    cells = np.zeros(train.shape[0])
+    entries = slice(train.indptr[column], train.indptr[column + 1])
+    cells[train.indices[entries]] = train.data[entries]
+    return cells
 
 
 def _mean(values: FloatArray) -> float:

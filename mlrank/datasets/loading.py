@@ -189,7 +189,7 @@ def _dataset(parsed: Parsed, name: str, source: str) -> Dataset:
         n_train, n_samples = parsed.sizes[0], sum(parsed.sizes)
         official = (np.arange(n_train, dtype=np.int64), np.arange(n_train, n_samples, dtype=np.int64))
     names = (parsed.label_names, parsed.feature_names)
-    return Dataset(name, parsed.X, parsed.Y, parsed.known, *names, official, source + notes)
+    return Dataset(name, parsed.X, parsed.Y, parsed.known, *names, official, source + notes, parsed.fill)
 
 
 def _check_file(path: Path | None) -> None:

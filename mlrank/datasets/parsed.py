@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from mlrank.arrays import BoolArray, Features, IntArray
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray
+from mlrank.datasets.gaps import Impute
 
 __all__ = ["Parsed", "Reader", "Source"]
 
@@ -28,8 +29,8 @@ class Source:
         Which columns are labels: the first n, for -n the last n, or those named.
     variables : mapping or None
         Which variables of a MATLAB file hold "X", "Y", "X_test", "Y_test".
-    impute : "mean", "median", "zero" or None
-        How missing features are filled; None: they are refused.
+    impute : "mean", "median", "zero", mapping or None
+        How missing features are filled, a mapping by the value of each feature's name; None: they are refused.
     """
 
     parts: tuple[Path, ...]
@@ -38,7 +39,7 @@ class Source:
     features: Path | None = None
     label_columns: int | tuple[str, ...] | None = None
     variables: Mapping[str, str] | None = None
-    impute: str | None = None
+    impute: Impute | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ class Parsed:
         False where a label entry is missing; None if there is no such entry.
     official : (train_rows, test_rows) or None
         For files that hold a split themselves; else the parts make it.
+    fill : (n_features,) float64 ndarray or None
+        What missing cells were filled with, or would have been; None if they were to be refused.
     """
 
     X: Features
@@ -68,6 +71,7 @@ class Parsed:
     notes: tuple[str, ...] = ()
     known: BoolArray | None = None
     official: tuple[IntArray, IntArray] | None = None
+    fill: FloatArray | None = None
 
 
 Reader: TypeAlias = Callable[[Source], Parsed]

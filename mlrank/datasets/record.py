@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlrank.arrays import BoolArray, Features, IntArray, as_features, read_only
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features, read_only
 
 __all__ = ["Dataset"]
 
@@ -25,6 +25,8 @@ class Dataset:
         The split that the data set is published with.
     source : str
         What the title line of a table says about where the data came from; "stand-in data" comes first if generated.
+    fill : (n_features,) float64 ndarray or None
+        What missing cells of X were filled with, or would have been; None if they were to be refused.
 
     Raises
     ------
@@ -40,6 +42,7 @@ class Dataset:
     feature_names: tuple[str, ...]
     official: tuple[IntArray, IntArray] | None
     source: str
+    fill: FloatArray | None = None
 
     def __post_init__(self) -> None:
         X, Y = as_features(self.X), np.asarray(self.Y)
@@ -52,6 +55,8 @@ class Dataset:
             raise ValueError(f"{len(self.feature_names)} feature names for {n_features} features")
         if self.known is not None and self.known.shape != Y.shape:
             raise ValueError(f"known has shape {self.known.shape}, Y has shape {Y.shape}")
+        if self.fill is not None and self.fill.shape != (n_features,):
+            raise ValueError(f"fill has shape {self.fill.shape} for {n_features} features")
         object.__setattr__(self, "X", read_only(X))
         object.__setattr__(self, "Y", read_only(Y))
         if self.known is not None:

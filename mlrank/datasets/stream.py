@@ -15,6 +15,7 @@ from mlrank.datasets.arff_header import Header, read_header
 from mlrank.datasets.arff_layout import Layout, clus_layout, columns_layout, make_plan
 from mlrank.datasets.arff_rows import DenseRows, first_byte, rows_for
 from mlrank.datasets.files import Block, shown
+from mlrank.datasets.gaps import nan_places, put_values
 from mlrank.datasets.growth import Growth
 from mlrank.datasets.libsvm import numbered_blocks
 from mlrank.datasets.numbering import find_number
@@ -64,15 +65,36 @@ class RowStream:
             raise UserError(f"features of the format '{self.format}' do not count from a number", path)
         self.rows = max(1, cells // len(wanted.features))
         self.notes: list[str] = []
+        self.n_filled = 0
 
     def __iter__(self) -> Iterator[Features]:
         for block in _OPENERS[self.format](self):
-            X = as_features(block)
+            X = self._filled(as_features(block))
             # The compiled readers refuse such numbers; files of arrays may hold them.
             values = X if isinstance(X, np.ndarray) else X.data
             if not np.isfinite(values).all():
-                raise UserError("holds features that are missing (NaN) or infinite, which have no scores", self.path)
+                missing = "missing (NaN) or " if self.wanted.fill is None else ""
+                raise UserError(f"holds features that are {missing}infinite, which have no scores", self.path)
             yield X
+        if self.n_filled:
+            who = self.wanted.who
+            self.notes.append(f"{self.n_filled} missing cells filled with the values that {who} was fitted with")
+
+    def _filled(self, X: Features) -> Features:
+        """Fill cells that are NaN, if there is what to fill them with."""
+        fill = self.wanted.fill
+        if fill is None:
+            return X
+        rows, columns = nan_places(X)
+        if not rows.size:
+            return X
+        self.n_filled += rows.size
+        X = X.copy()
+        if isinstance(X, np.ndarray):
+            X[rows, columns] = fill[columns]
+        else:
+            X.data[np.isnan(X.data)] = fill[columns]
+        return X
 
 
 def _numbered(stream: RowStream) -> Iterator[Features]:
@@ -142,8 +164,12 @@ def _cells(
         n_rows = store.read(chunk, plan, header)
         X, _ = store.finish()
         if (gap := store.gaps.first_feature()) is not None:
-            name = shown(layout.feature_names[gap[1]])
-            raise UserError(f"row {done + gap[0] + 1}: the value of {name} is missing, so it has no score", stream.path)
+            if stream.wanted.fill is None:
+                name = shown(layout.feature_names[gap[1]])
+                message = f"row {done + gap[0] + 1}: the value of {name} is missing, so it has no score"
+                raise UserError(message, stream.path)
+            rows, columns = store.gaps.features()
+            X = put_values(X, rows, columns, np.full(rows.size, np.nan))
         done += n_rows
         yield X if straight else X[:, take]
     if done == 0:

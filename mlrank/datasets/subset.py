@@ -97,7 +97,8 @@ def _top_features(dataset: Dataset, count: int, changes: list[str]) -> Dataset:
     kept = _most(used, count)
     changes.append(f"kept the {count} of {dataset.n_features} features that are not zero in the most rows")
     names = tuple(dataset.feature_names[column] for column in kept)
-    return replace(dataset, X=as_features(X[:, kept]), feature_names=names)
+    fill = None if dataset.fill is None else dataset.fill[kept]
+    return replace(dataset, X=as_features(X[:, kept]), feature_names=names, fill=fill)
 
 
 def _take_labels(dataset: Dataset, kept: Any) -> Dataset:

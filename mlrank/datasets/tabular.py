@@ -16,7 +16,7 @@ from mlrank.datasets.arff_header import Attribute, Header
 from mlrank.datasets.arff_layout import Layout, columns_layout, make_plan
 from mlrank.datasets.arff_rows import DenseRows
 from mlrank.datasets.files import Block, read_blocks, shown
-from mlrank.datasets.gaps import Gaps
+from mlrank.datasets.gaps import Gaps, nan_places
 from mlrank.datasets.growth import Growth
 from mlrank.datasets.labels import read_labels
 from mlrank.datasets.parsed import Parsed, Source
@@ -44,8 +44,8 @@ def read_csv(source: Source) -> Parsed:
         sizes.append(rows.read(blocks, plan, header))
     X, Y = rows.finish()
     known = rows.gaps.known(Y.shape)
-    X, notes = rows.gaps.fill(X, source.impute, sizes[0], layout.feature_names)
-    return Parsed(X, Y, layout.label_names, layout.feature_names, tuple(sizes), tuple(notes), known)
+    X, fill, notes = rows.gaps.fill(X, source.impute, sizes[0], layout.feature_names)
+    return Parsed(X, Y, layout.label_names, layout.feature_names, tuple(sizes), tuple(notes), known, fill=fill)
 
 
 def read_parquet(source: Source) -> Parsed:
@@ -63,14 +63,14 @@ def read_parquet(source: Source) -> Parsed:
     gaps = Gaps()
     X = _stacked(source, tables, layout.feature_names)
     labels = _stacked(source, tables, layout.label_names)
-    gaps.add_cells(_nan_places(X), _nan_places(labels))
+    gaps.add_cells(nan_places(X), nan_places(labels))
     _refuse_gaps(source, tables, layout, X)
     known = gaps.known(labels.shape)
     labels, X = np.nan_to_num(labels), np.nan_to_num(X)
     _check_labels(source, tables, layout, labels)
     sizes = tuple(len(table) for table in tables)
-    X, notes = gaps.fill(X, source.impute, sizes[0], layout.feature_names)
-    return Parsed(X, labels != 0, layout.label_names, layout.feature_names, sizes, tuple(notes), known)
+    X, fill, notes = gaps.fill(X, source.impute, sizes[0], layout.feature_names)
+    return Parsed(X, labels != 0, layout.label_names, layout.feature_names, sizes, tuple(notes), known, fill=fill)
 
 
 def _label_columns(source: Source) -> int | tuple[str, ...]:
@@ -158,11 +158,6 @@ def _stacked(source: Source, tables: list[Any], names: tuple[str, ...]) -> Any:
         if row is not None:
             raise UserError(f"row {row + 1} of column {shown(names[column])} is infinite", path)
     return np.vstack(values)
-
-
-def _nan_places(values: Any) -> tuple[Any, Any]:
-    rows, columns = np.nonzero(np.isnan(values))
-    return rows, columns
 
 
 def _refuse_gaps(source: Source, tables: list[Any], layout: Layout, X: Any) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mlrank.arrays import IntArray
+from mlrank.arrays import FloatArray, IntArray
 from mlrank.datasets.files import shown
 from mlrank.errors import UserError
 from mlrank.stored import numbered
@@ -30,11 +30,14 @@ class Wanted:
         Columns that may be there and are passed over.
     who : str
         What wants them, for messages, such as "the model".
+    fill : (n_features,) ndarray or None
+        What missing cells are filled with; None: they are refused.
     """
 
     features: tuple[str, ...]
     labels: tuple[str, ...]
     who: str
+    fill: FloatArray | None = None
 
     def match(self, found: Sequence[str], path: Path) -> tuple[IntArray, list[str]]:
         """Return the places of the features among the names `found`, and what is to be said of further ones.

@@ -66,6 +66,7 @@ def about_model(cell: Cell, record: Mapping[str, Any]) -> dict[str, Any]:
         # A kernel matrix has a column for each training row.
         "feature_names": tuple(names[row] for row in cell.split.train) if cell.method.pairwise else names,
         "config": cell.config.resolved(),
+        "fill": None if dataset.fill is None or cell.method.pairwise else tuple(dataset.fill.tolist()),
     }
 
 

@@ -43,6 +43,11 @@ class StoredModel:
         """Names of the features, in the order of the columns of X."""
         return self.header.feature_names
 
+    @property
+    def fill(self) -> FloatArray | None:
+        """What missing cells of each feature are filled with, (n_features,); None where none may be missing."""
+        return None if self.header.fill is None else np.array(self.header.fill)
+
     def decision_function(self, X: Features) -> FloatArray:
         """Return scores (n_samples, n_labels), larger = more relevant."""
         return self.predictor.decision_function(X)

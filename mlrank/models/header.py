@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, model_validator
 
 from mlrank import __version__
 from mlrank.stored import numbered
@@ -25,6 +25,10 @@ def _names(value: Any) -> Any:
         first, count = value["from"], value["count"]
         if type(first) is int and type(count) is int and 0 <= first <= MOST_FEATURES and 0 < count <= MOST_FEATURES:
             return tuple(map(str, range(first, first + count)))
+    return _tuple(value)
+
+
+def _tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -58,7 +62,8 @@ class _Data(BaseModel):
 class Header(BaseModel):
     """Everything in a model file that is not an array.
 
-    `sparse` says of what kind the features were, `parts` how scaling, projection, model and cut are put together again.
+    `sparse` says of what kind the features were, `parts` how scaling, projection, model and cut are put together again,
+    `fill` what missing cells of each feature are filled with; files of models whose data had to be whole lack it.
     """
 
     model_config = _STRICT
@@ -80,6 +85,13 @@ class Header(BaseModel):
     versions: dict[str, str]
     commit: str | None
     parts: dict[str, Any]
+    fill: Annotated[tuple[FiniteFloat, ...], BeforeValidator(_tuple)] | None = None
+
+    @model_validator(mode="after")
+    def _check_fill(self) -> "Header":
+        if self.fill is not None and len(self.fill) != len(self.feature_names):
+            raise ValueError(f"fill has {len(self.fill)} values for {len(self.feature_names)} features")
+        return self
 
     def plain(self) -> dict[str, Any]:
         """Return JSON values; names that are consecutive numbers are written short."""
@@ -87,6 +99,8 @@ class Header(BaseModel):
         for key in ("label_names", "feature_names"):
             first = numbered(values[key])
             values[key] = list(values[key]) if first is None else {"from": first, "count": len(values[key])}
+        if self.fill is None:
+            del values["fill"]
         return values
 
 

@@ -33,7 +33,7 @@ def wanted_by(model: StoredModel) -> Wanted:
     """Return the columns that a model takes."""
     pairwise = is_pairwise(model.predictor.model)
     who = "the model (kernel values with training rows)" if pairwise else "the model"
-    return Wanted(model.feature_names, model.label_names, who)
+    return Wanted(model.feature_names, model.label_names, who, model.fill)
 
 
 def predict_file(
@@ -48,6 +48,8 @@ def predict_file(
     progress: Callable[[int], None] = lambda n_rows: None,
 ) -> Done:
     """Write the label sets of the rows of a file, or their scores, or their best labels.
+
+    Missing features are filled as those of the training data were, where the model has the values, else refused.
 
     Rows are read, scored and written block by block, so memory does not grow with their number; of MATLAB files and
     .npz files whose X lies column by column alone, X is read whole.

@@ -59,7 +59,8 @@ def judge(
     data : catalogue name or file
     part : "all", "train" or "test"
         Of a data set with an official split; its test part if left out. Else all rows count.
-    format, **options : as of `load_dataset`; label columns are those of the model if nothing is said
+    format, **options : as of `load_dataset`; label columns are those of the model if nothing is said, and missing
+        features are filled as those of the training data were, where the model has the values
 
     Raises
     ------
@@ -74,8 +75,8 @@ def judge(
     Y, known, more = _labels(model, dataset, rows, by_number)
     truth = Y if known is None else Y & known
     scores, Y_pred = model.predictor.predict(X, truth, known)
-    filled = [f"read from {dataset.source}"] if options.get("impute") else []
-    notes = [*_leak(model, dataset), *filled, *notes, *more]
+    read = [] if dataset.fill is None else [f"read from {dataset.source}"]
+    notes = [*_leak(model, dataset), *read, *notes, *more]
     about = model.header
     fitted = [about.solver.kind, about.data.name and f"fitted to {about.data.name}", about.split]
     title = f"{about.method} ({', '.join(filter(None, fitted))}) on {dataset.name}, {told}"
@@ -88,11 +89,13 @@ def _load(
     """Return the data set, and whether its features and labels have numbers for names."""
     given = {name: value for name, value in options.items() if value is not None}
     path = Path(data)
-    if path.is_file() and given.keys().isdisjoint(("labels", "label_columns")):
+    if path.is_file():
         key = format or format_of(path, Source((path,)))
-        if key in ("csv", "parquet", "meka", "mulan"):
+        if key in ("csv", "parquet", "meka", "mulan") and given.keys().isdisjoint(("labels", "label_columns")):
             given["label_columns"] = model.label_names
             format = "meka" if key == "mulan" else key
+        if key not in ("libsvm", "xmc") and model.fill is not None:
+            given.setdefault("impute", dict(zip(model.feature_names, model.fill.tolist(), strict=True)))
     found = find_source(data, format=format, **given)
     return load_found(found), found.key in ("libsvm", "xmc")
 

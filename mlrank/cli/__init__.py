@@ -2,6 +2,8 @@
 
 import signal
 import sys
+import warnings
+from collections.abc import Callable
 from typing import NoReturn
 
 import typer
@@ -74,7 +76,8 @@ app.add_typer(datasets, name="datasets")
 
 def main() -> None:
     """Run the command line; what the user can mend is told on stderr, one line each, with exit code 1."""
-    before = signal.signal(signal.SIGTERM, _terminate)
+    before, shown = signal.signal(signal.SIGTERM, _terminate), warnings.showwarning
+    warnings.showwarning = _teller()
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
@@ -97,6 +100,7 @@ def main() -> None:
         )
     finally:
         signal.signal(signal.SIGTERM, before)
+        warnings.showwarning = shown
     sys.exit(code)
 
 
@@ -112,6 +116,19 @@ def _terminate(number: int, frame: object) -> NoReturn:
     """End as an interrupt does, with everything put in order, but once."""
     signal.signal(number, signal.SIG_IGN)
     sys.exit(128 + number)
+
+
+def _teller() -> Callable[..., None]:
+    """Return what tells each warning once and in one line, without the place in the code, which means nothing here."""
+    told: set[str] = set()
+
+    def tell(message: Warning | str, *_: object, **__: object) -> None:
+        line = " ".join(str(message).split())
+        if line not in told:
+            told.add(line)
+            print(f"mlrank: warning: {line}", file=sys.stderr)
+
+    return tell
 
 
 def _tell(message: str) -> int:

@@ -1,7 +1,9 @@
 """What all figures share: colours and lines that are told apart in print and without colour vision, and their files."""
 
 import io
+import re
 import textwrap
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -45,7 +47,27 @@ def saved(size: tuple[float, float], fmt: str) -> Iterator[tuple["Figure", io.By
         drawn, buffer = Figure(figsize=size, layout="constrained"), io.BytesIO()
         FigureCanvasAgg(drawn)
         yield drawn, buffer
-        drawn.savefig(buffer, format=fmt, dpi=150, metadata=_METADATA[fmt])
+        with _told_once_of_missing_letters(fmt):
+            drawn.savefig(buffer, format=fmt, dpi=150, metadata=_METADATA[fmt])
+
+
+@contextmanager
+def _told_once_of_missing_letters(fmt: str) -> Iterator[None]:
+    """Turn a warning for every letter that the font lacks into one for all; none for SVG, whose reader has fonts."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    missing = {}
+    for warning in caught:
+        if letter := re.match(r"Glyph (\d+) ", str(warning.message)):
+            missing[chr(int(letter[1]))] = True
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+    if missing and fmt != "svg":
+        told = (
+            f"the font of figures lacks {''.join(missing)}: boxes stand for them in {fmt}, the svg holds them as text"
+        )
+        warnings.warn(told, stacklevel=2)
 
 
 def grid(n_panels: int) -> tuple[int, int]:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -89,6 +90,17 @@ def test_a_terminal_of_80_columns_loses_no_column_of_a_wide_table(mlrank, tmp_pa
     assert evaluated.startswith(printed)
     for word in ("coverage", "C=", "certi-"):
         assert word in printed
+
+
+def test_a_warning_is_one_line_without_a_place_in_the_code(mlrank, monkeypatch):
+    def warn(standalone_mode):
+        for _ in range(2):
+            warnings.warn("no room\n  for it", stacklevel=1)
+
+    monkeypatch.setattr("mlrank.cli.app", warn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert mlrank("plot") == (0, "", "mlrank: warning: no room for it\n")
 
 
 MISTAKES = [

@@ -41,6 +41,14 @@ def test_everything_said_is_there_and_no_text_is_taken_for_a_formula():
     assert any("first note" in text for text in found)
 
 
+@pytest.mark.parametrize("fmt", ["png", "pdf"])
+def test_letters_that_the_font_lacks_are_told_once(fmt):
+    with pytest.warns(UserWarning, match="lacks 実験: boxes stand for them in " + fmt) as told:
+        render(replace(FIGURE, title="実験 and 実験"), fmt)
+    assert len(told) == 1
+    assert "実験" in render(replace(FIGURE, title="実験"), "svg").decode()
+
+
 def test_every_point_is_drawn():
     few = replace(FIGURE, panels=FIGURE.panels[:1])
     extra = Curve("d", (1.0, 1.5, 2.0), (0.1, 0.2, 0.3))

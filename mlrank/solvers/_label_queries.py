@@ -20,7 +20,7 @@ import numpy as np
 from mlrank.arrays import Features, FloatArray, IntArray, take_rows
 from mlrank.solvers._sparse_bayes import Posterior
 
-__all__ = ["RULES", "Latent", "gp_information", "greedy", "label_information", "query_order"]
+__all__ = ["RULES", "Latent", "greedy", "label_information", "query_order"]
 
 # Most rows of a pool from which one is chosen. The others need the labels of the pool predicted anew each time.
 POOL = {"gp_mi": 2000, "full_mi": 200, "variance": 200}
@@ -90,12 +90,6 @@ def _best_one(model: Latent, X: Features, pool: IntArray, rule: str) -> IntArray
     if rule == "variance":
         return pool[[labels.variance.sum(axis=1).argmax()]]
     return pool[[label_information(model.covariance(rows), model.Phi, labels.prior).argmax()]]
-
-
-def gp_information(covariance: FloatArray) -> FloatArray:
-    """Return log[(R_UU^-1)_xx (R_UU)_xx] of the rows of a pool, from R_UU^-1."""
-    information: FloatArray = np.log(np.diag(covariance) * np.diag(np.linalg.inv(covariance)))
-    return information
 
 
 def greedy(covariance: FloatArray, count: int) -> IntArray:

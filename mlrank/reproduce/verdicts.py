@@ -52,6 +52,9 @@ class Judged(NamedTuple):
 def printed_decimals(numbers: Iterable[float | None]) -> int:
     """Return how many decimals a paper prints: the most that any of its numbers has.
 
+    Zeros at the end are lost where numbers are read, so neither a number alone nor a column of few tells: .2 may be
+    printed as .200, and in one decimal .25 would be the same. The most of all is the strictest reading.
+
     >>> printed_decimals([0.646, 0.6496, None])
     4
     """

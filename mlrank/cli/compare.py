@@ -76,7 +76,8 @@ def compare(
     if as_json:
         typer.echo(dump_json([_plain(part) for part in found]), nl=False)
         return
-    print_grids([grid for part in found for grid in _grids(part, alpha, labels)], format.value)
+    said: set[str] = set()
+    print_grids([grid for part in found for grid in _grids(part, alpha, labels, said)], format.value)
 
 
 class _Compared:
@@ -105,7 +106,8 @@ def _compared(
     return found
 
 
-def _grids(found: _Compared, alpha: float, labels: bool) -> list["Grid"]:
+def _grids(found: _Compared, alpha: float, labels: bool, said: set[str]) -> list["Grid"]:
+    """Return the tables of one metric; what is in `said` is not repeated: metrics share the tests of labels."""
     from dataclasses import replace
 
     from mlrank.stats import say_labels
@@ -114,8 +116,9 @@ def _grids(found: _Compared, alpha: float, labels: bool) -> list["Grid"]:
     grids = [grid_of_datasets(found.datasets)] if found.datasets else []
     for over, tests in zip(found.splits, found.labels, strict=True):
         grid = grid_of_splits(over)
-        said = () if labels else tuple(line for test in tests for line in say_labels(test, alpha))
-        grids.append(replace(grid, notes=(*grid.notes, *said)))
+        lines = [] if labels else [line for test in tests for line in say_labels(test, alpha) if line not in said]
+        said.update(lines)
+        grids.append(replace(grid, notes=(*grid.notes, *lines)))
         grids += [grid_of_labels(test, None, alpha) for test in tests] if labels else []
     first = grids[0]
     return [replace(first, notes=(*first.notes, *found.left_out)), *grids[1:]]

@@ -1,6 +1,7 @@
 """``mlrank compare`` on stored runs."""
 
 import json
+import re
 
 import pytest
 from typer.testing import CliRunner
@@ -44,6 +45,20 @@ def test_over_datasets_and_over_the_splits_of_each(results):
     ]
     assert "no test of f1_macro is" in text
     assert "B (control)" in text
+
+
+def test_tests_of_labels_that_metrics_share_are_told_once(results):
+    folder = RunFolder.open(results / "x")
+    for found in folder.runs():
+        shared = found["metrics"]["f1_macro"]
+        arrays_of = folder.run_arrays(found)
+        found["metrics"] = dict.fromkeys(("f1_macro", "f1_micro", "hamming_loss", "lrap"), shared)
+        folder.write_run(found, arrays_of)
+    text = invoke(results / "x", "-m", "f1_macro", "-m", "f1_micro", "-m", "hamming_loss", "-m", "lrap").stdout
+    said = " ".join(text.split())
+    # f1_micro looks at the F1 of labels too, and so does hamming_loss, of which another method is best; lrap at AUC.
+    found = re.findall(r"\w against \w, label by label on x[^(]*\([^)]*\)", said)
+    assert len(found) == len(set(found)) == 6
 
 
 def test_json_has_numbers_sentences_and_what_was_left_out(results):

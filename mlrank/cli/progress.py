@@ -82,7 +82,7 @@ class _Reporter:
         self.progress.update(self.task, total=self.total, completed=self.done)
         if self.done or not self.console.is_terminal:
             kept = f", {self.done} of them already done" if self.done else ""
-            self._line(f"{self.total} fits{kept}")
+            self._line(f"{self.total} fit{'s'[: self.total != 1]}{kept}")
         if event.get("jobs_wanted", self.jobs) > self.jobs:
             self._line(f"{self.jobs} of {event['jobs_wanted']} workers: more would not fit into memory")
 
@@ -127,8 +127,8 @@ class _Reporter:
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def tell_interrupted(self) -> None:
-        done = f"{self.done} of {self.total} fits are done and kept"
-        print(f"mlrank: interrupted; {done}, the same command goes on from there", file=sys.stderr)
+        done = f"; {self.done} of {self.total} fits are done and kept" if self.total else " before the first fit"
+        print(f"mlrank: interrupted{done}, the same command goes on from there", file=sys.stderr)
 
 
 def _alike(cell: str) -> tuple[str, str]:

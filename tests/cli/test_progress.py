@@ -40,6 +40,23 @@ def test_the_time_left_comes_from_the_fits_of_each_method():
     assert out.getvalue() == "20 fits, 4 of them already done\n2 of 8 workers: more would not fit into memory\n"
 
 
+def test_one_fit_is_not_several():
+    found, out = reporter(terminal=False)
+    found.notify({"kind": "plan", "total": 1, "done": 0, "missing": {}})
+    assert out.getvalue() == "1 fit\n"
+
+
+def test_an_interrupt_before_the_plan_counts_no_fits(capsys):
+    found, _ = reporter(terminal=False)
+    found.tell_interrupted()
+    found.notify(PLAN)
+    found.tell_interrupted()
+    assert capsys.readouterr().err == (
+        "mlrank: interrupted before the first fit, the same command goes on from there\n"
+        "mlrank: interrupted; 4 of 20 fits are done and kept, the same command goes on from there\n"
+    )
+
+
 def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch):
     found, out = reporter(terminal=False)
     found.notify(PLAN)

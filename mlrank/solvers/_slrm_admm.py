@@ -14,9 +14,9 @@ factor of five: it costs nothing to change.
 
 Where G is diagonal, the steps are started from the dual: T is the gradient at V = 0, or at a start that is given, with
 its singular values cut at lam, and V is what belongs to it, the minimum of the quadratic part less <T, V>. Where lam
-binds all of them or few, that is nearly the solution; `_slrm_start` tells where it is one. Then U + T/beta, which determines the step after
-it, is mixed from the last ones; a step costs an eigen-decomposition, and mixing next to nothing. Other steps begin with
-V, and T from the gradient there.
+binds all of them or few, that is nearly the solution; `_slrm_start` tells where it is one. Then U + T/beta, which
+determines the step after it, is mixed from the last ones; a step costs an eigen-decomposition, and mixing next to
+nothing. Other steps begin with V, and T from the gradient there.
 """
 
 from dataclasses import dataclass

@@ -34,7 +34,7 @@ def execute(tasks: Sequence[Task], pool: Pool, admit: Callable[[Task], Task]) ->
             yield _try_alone(suspects.popleft(), pool)
             continue
         while waiting and not suspects and len(running) < pool.depth:
-            _spread(waiting, pool.size - len(running))
+            _spread(waiting, pool, len(running))
             task = admit(waiting.popleft())
             if task.points:
                 running[pool.submit(task)] = task
@@ -50,15 +50,15 @@ def execute(tasks: Sequence[Task], pool: Pool, admit: Callable[[Task], Task]) ->
             yield task.of(task.points[: len(results)]), results
 
 
-def _spread(waiting: deque[Task], idle: int) -> None:
-    """Split the longest tasks until there is one for each idle worker."""
-    while len(waiting) < idle:
+def _spread(waiting: deque[Task], pool: Pool, n_running: int) -> None:
+    """Split the longest tasks until each idle worker has one, and all end together where parts cost nothing."""
+    while len(waiting) < pool.depth:
         longest = max(range(len(waiting)), key=lambda i: len(waiting[i].points))
-        points = waiting[longest].points
-        if len(points) < 2:
+        task = waiting[longest]
+        points = task.points
+        if len(points) < 2 or (len(waiting) >= pool.size - n_running and task.chain.prepares):
             return
         middle = (len(points) + 1) // 2
-        task = waiting[longest]
         waiting[longest] = task.of(points[:middle])
         waiting.append(task.of(points[middle:]))
 

@@ -45,6 +45,11 @@ class Chain:
     scale: str
     projection: type[Any] | None = None
 
+    @property
+    def prepares(self) -> bool:
+        """Whether points share more than their rows: each part of a task then makes it anew."""
+        return self.projection is not None or hasattr(self.solver, "prepare")
+
     @cached_property
     def _draws(self) -> bool:
         return "seed" in {setting.name for setting in fields(self.solver)}

@@ -1,0 +1,56 @@
+"""How tasks are cut into parts: workers end together where a part costs nothing, and preparations stay shared."""
+
+from concurrent.futures import Future
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mlrank.search import execute
+from mlrank.search.tasks import Task
+
+
+class Clockwork:
+    """Two workers that take a second for each point; `ends` says when each has done its last."""
+
+    size, depth = 2, 4
+
+    def __init__(self):
+        self.ends, self.parts, self.due = [0, 0], [], {}
+
+    def submit(self, task):
+        worker = self.ends.index(min(self.ends))
+        self.ends[worker] += len(task.points)
+        self.parts.append(task.points)
+        future = Future()
+        self.due[future] = self.ends[worker]
+        future.set_result(list(task.points))
+        return future
+
+    def wait(self, running, return_when):
+        """Stand for the wait for the first future of several."""
+        return SimpleNamespace(done={min(running, key=self.due.__getitem__)})
+
+
+def parts_of(monkeypatch, prepares, n_folds, n_points):
+    pool = Clockwork()
+    monkeypatch.setattr("mlrank.search.schedule.wait", pool.wait)
+    rows, chain = np.arange(2), SimpleNamespace(prepares=prepares)
+    grid = [tuple((fold, i) for i in range(n_points)) for fold in range(n_folds)]
+    tasks = [Task(chain, points, rows, rows, "f1_micro") for points in grid]
+    done = [result for task, results in execute(tasks, pool, lambda task: task) for result in results]
+    assert sorted(done) == [point for points in grid for point in points]
+    return pool
+
+
+@pytest.mark.parametrize(("n_folds", "n_points"), [(5, 7), (1, 9), (3, 40), (2, 1)])
+def test_workers_end_together_where_points_share_their_rows_alone(monkeypatch, n_folds, n_points):
+    pool = parts_of(monkeypatch, False, n_folds, n_points)
+    assert max(pool.ends) - min(pool.ends) <= 1
+    assert len(pool.parts) < n_folds * n_points or n_points == 1
+
+
+def test_a_preparation_is_made_again_for_a_worker_alone_that_has_nothing_to_do(monkeypatch):
+    pool = parts_of(monkeypatch, True, 5, 7)
+    assert max(map(len, pool.parts)) == 7
+    assert len(pool.parts) == 5

@@ -7,29 +7,45 @@ if TYPE_CHECKING:
     from mlrank.config import ExperimentConfig
     from mlrank.experiment.forecast import CellForecast
 
-__all__ = ["show_forecast"]
+__all__ = ["forecast_values", "show_forecast"]
 
 
 def show_forecast(config: "ExperimentConfig", results: Path, jobs: int, as_json: bool) -> None:
     """Print what running `config` would take on `jobs` workers; as JSON, with every fit."""
     from mlrank.experiment.forecast import forecast
     from mlrank.results import dump_json
-    from mlrank.search import available_memory, workers_that_fit
+
+    if as_json:
+        print(dump_json(forecast_values(config, results, jobs)), end="")
+        return
+    found = forecast(config, results)
+    fitting, _, seconds = _together(found, jobs)
+    _print_table(found)
+    n_left, n_fits = sum(cell.n_left for cell in found), sum(cell.n_fits for cell in found)
+    why = "" if fitting == jobs else f" ({jobs} would not fit into memory)"
+    workers = f"{fitting} worker{'s'[: fitting > 1]}{why}"
+    print(f"{n_left} of {n_fits} fits are left: about {_duration(seconds)} with {workers}")
+
+
+def forecast_values(config: "ExperimentConfig", results: Path, jobs: int) -> dict[str, Any]:
+    """Return what running `config` would take on `jobs` workers, with every fit, as JSON values."""
+    from mlrank.experiment.forecast import forecast
 
     found = forecast(config, results)
+    fitting, memory, seconds = _together(found, jobs)
+    total = {"jobs": fitting, "memory_available": memory, "seconds": seconds}
+    return {"cells": [_plain(cell) for cell in found], **total}
+
+
+def _together(found: list["CellForecast"], jobs: int) -> tuple[int, float | None, float | None]:
+    """Return how many of `jobs` workers fit into memory, that memory, and the seconds they take, None if unknown."""
+    from mlrank.search import available_memory, workers_that_fit
+
     memory = available_memory()
     fitting = workers_that_fit(jobs, max(cell.bytes for cell in found), memory)
     times = [cell.seconds for cell in found]
     known = None if None in times else sum(time for time in times if time is not None)
-    if as_json:
-        total = {"jobs": fitting, "memory_available": memory, "seconds": None if known is None else known / fitting}
-        print(dump_json({"cells": [_plain(cell) for cell in found], **total}), end="")
-        return
-    _print_table(found)
-    n_left, n_fits = sum(cell.n_left for cell in found), sum(cell.n_fits for cell in found)
-    wall = "unknown" if known is None else _duration(known / fitting)
-    why = "" if fitting == jobs else f" ({jobs} would not fit into memory)"
-    print(f"{n_left} of {n_fits} fits are left: about {wall} with {fitting} worker{'s'[: fitting > 1]}{why}")
+    return fitting, memory, None if known is None else known / fitting
 
 
 def _plain(cell: "CellForecast") -> dict[str, Any]:

@@ -69,7 +69,7 @@ class _Reporter:
         self.progress, self.console, self.jobs = progress, console, jobs
         self.task = progress.add_task("starting", total=None, failed="", left="")
         self.total, self.done, self.failed = 0, 0, 0
-        self.left: Counter[str] = Counter()
+        self.left: Counter[tuple[str, str]] = Counter()
         self.seconds: dict[tuple[str, str], list[float]] = {}
         self.told = time.monotonic()
 
@@ -77,7 +77,9 @@ class _Reporter:
         {"plan": self._plan, "best": self._best, "trial": self._fit, "run": self._fit}[event["kind"]](event)
 
     def _plan(self, event: Mapping[str, Any]) -> None:
-        self.total, self.done, self.left = event["total"], event["done"], Counter(event["missing"])
+        self.total, self.done = event["total"], event["done"]
+        for run in event["missing"]:
+            self.left[_alike(run)] += run["fits"]
         self.jobs = event.get("jobs", self.jobs)
         self.progress.update(self.task, total=self.total, completed=self.done)
         if self.done or not self.console.is_terminal:
@@ -89,16 +91,16 @@ class _Reporter:
     def _best(self, event: Mapping[str, Any]) -> None:
         if self.console.is_terminal:
             settings = ", ".join(f"{name}={value}" for name, value in event["settings"].items())
-            self._line(f"{event['cell']}: best so far {event['metric']} {event['value']:.4f} with {settings}")
+            self._line(f"{_label(event)}: best so far {event['metric']} {event['value']:.4f} with {settings}")
 
     def _fit(self, event: Mapping[str, Any]) -> None:
-        record, cell = event["record"], event["cell"]
+        record, alike = event["record"], _alike(event)
         self.done += 1
         self.failed += record["error"] is not None
-        self.left[cell] -= 1
+        self.left[alike] -= 1
         times = record.get("time", {})
         if "fit" in times:
-            self.seconds.setdefault(_alike(cell), []).append(sum(times.get(part, 0.0) for part in TIMED))
+            self.seconds.setdefault(alike, []).append(sum(times.get(part, 0.0) for part in TIMED))
         failed = f"[red]{self.failed} failed" if self.failed else ""
         what = "searching" if event["kind"] == "trial" else "fitting"
         left = self._time_left()
@@ -107,7 +109,7 @@ class _Reporter:
             return
         if event["kind"] == "run":
             after = f", {left}" if left and self.done < self.total else ""
-            self._line(f"{self.done}/{self.total} {record['status']}: {cell}{after}")
+            self._line(f"{self.done}/{self.total} {record['status']}: {_label(event)}{after}")
         elif time.monotonic() - self.told > LINE_SECONDS:
             failures = f", {self.failed} failed" if self.failed else ""
             self._line(f"{self.done}/{self.total} fits{failures}, {left or 'time left not known yet'}")
@@ -118,7 +120,7 @@ class _Reporter:
             return ""
         overall = fmean(second for found in self.seconds.values() for second in found)
         means = {alike: fmean(found) for alike, found in self.seconds.items()}
-        expected = sum(means.get(_alike(cell), overall) * count for cell, count in self.left.items() if count > 0)
+        expected = sum(means.get(alike, overall) * count for alike, count in self.left.items() if count > 0)
         seconds = round(expected / max(1, self.jobs))
         return f"about {seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02} left"
 
@@ -131,7 +133,10 @@ class _Reporter:
         print(f"mlrank: interrupted{done}, the same command goes on from there", file=sys.stderr)
 
 
-def _alike(cell: str) -> tuple[str, str]:
-    """Return data set and method of a cell: fits on its splits take alike."""
-    dataset, _, method = cell.split(" / ", 2)
-    return dataset, method
+def _alike(run: Mapping[str, Any]) -> tuple[str, str]:
+    """Return data set and method of a run: fits on other splits take alike."""
+    return run["dataset"], run["method"]
+
+
+def _label(run: Mapping[str, Any]) -> str:
+    return f"{run['dataset']} / {run['split']} / {run['method']}"

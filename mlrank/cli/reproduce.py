@@ -91,8 +91,6 @@ def reproduce(
     if name == ALL:
         given = {"--grid": grid, "--table": table, "--figures": figures, "--data": data, "--scheduler": scheduler}
         alone = [option for option, value in given.items() if value]
-        if dry_run and as_json:  # one document after the other is no JSON
-            alone.append("--dry-run --json")
         raise typer.Exit(_run_all(alone, fetch, asked))
     recipe = load_recipe(name)
     if fetch:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -29,29 +29,45 @@ def reproduce_all(recipes: Sequence["Recipe"], asked: Asked) -> int:
     """
     from rich.console import Console
 
+    from mlrank.results import dump_json
+
     console = Console(stderr=asked.as_json)
-    outcomes = []
+    outcomes: list[Outcome] = []
+    forecasts: list[dict[str, Any]] = []
     for recipe in recipes:
         for times in (None, recipe.times) if recipe.times else (None,):
-            outcomes.append(_outcome(recipe, times, asked, console))
+            outcomes.append(_outcome(recipe, times, asked, console, forecasts))
             problem = outcomes[-1].problem
             if problem:
                 print(f"mlrank: {outcomes[-1].table} of {recipe.name} was not run: {problem}", file=sys.stderr)
     if not asked.dry_run:
         _write(outcomes, asked, console)
+    elif asked.as_json:
+        print(dump_json(forecasts), end="")
     return 2 if any(outcome.problem or outcome.n_failed for outcome in outcomes) else 0
 
 
-def _outcome(recipe: "Recipe", times: "TimesTable | None", asked: Asked, console: "Console") -> "Outcome":
-    from mlrank.cli.forecast import show_forecast
+def _outcome(
+    recipe: "Recipe",
+    times: "TimesTable | None",
+    asked: Asked,
+    console: "Console",
+    forecasts: list[dict[str, Any]],
+) -> "Outcome":
+    """Run a table of a recipe; where only a forecast is asked for, show it, or add its JSON values to `forecasts`."""
+    from mlrank.cli.forecast import forecast_values, show_forecast
     from mlrank.reproduce import Outcome, comparison_to_rich
 
     name, table = (f"{recipe.name}-times", times.table) if times else (recipe.name, recipe.table)
     head = (recipe.name, recipe.paper, table, f"{name}.md")
     try:
         plan = planned(recipe, times, asked, console)
+        if asked.dry_run and asked.as_json:
+            values = forecast_values(plan.config, asked.results, plan.jobs)
+            forecasts.append({"recipe": recipe.name, "table": table, **values})
+            return Outcome(*head)
         if asked.dry_run:
-            show_forecast(plan.config, asked.results, plan.jobs, asked.as_json)
+            show_forecast(plan.config, asked.results, plan.jobs, as_json=False)
             return Outcome(*head)
         folder, comparison = attempt(plan, asked)
     except typer.Exit:  # an interrupt stops all

@@ -57,7 +57,12 @@ class Cell:
     @property
     def label(self) -> str:
         """What messages call the cell."""
-        return f"{self.data.dataset.name} / {self.split.name} / {self.method.name}"
+        return " / ".join(self.names.values())
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What events call it: its "dataset", "split" and "method"."""
+        return {"dataset": self.data.dataset.name, "split": self.split.name, "method": self.method.name}
 
     @cached_property
     def chain(self) -> Chain:

@@ -90,7 +90,7 @@ class Desk:
         for point, result in zip(task.points, results, strict=True):
             self.journal[point.key] = result.record
             self.claims.release(point.key)
-            self.notify({"kind": "trial", "record": result.record, "cell": cell.label, "settings": point.settings})
+            self.notify({"kind": "trial", **cell.names, "record": result.record, "settings": point.settings})
             self._tell_best(cell, point)
 
     def _tell_best(self, cell: Cell, point: Point) -> None:
@@ -103,7 +103,7 @@ class Desk:
         if cell.label not in self.best or sign * value > sign * self.best[cell.label]:
             self.best[cell.label] = value
             settings = point.all_settings
-            self.notify({"kind": "best", "cell": cell.label, "metric": metric, "value": value, "settings": settings})
+            self.notify({"kind": "best", **cell.names, "metric": metric, "value": value, "settings": settings})
 
     def refit(self, todo: Sequence[Cell]) -> None:
         """Fit what each cell has chosen, and store the runs."""
@@ -164,4 +164,4 @@ class Desk:
         self.folder.write_run(record, arrays, model)
         self.filed.add(cell.key)
         self.claims.release(cell.key)
-        self.notify({"kind": "run", "record": record, "cell": cell.label})
+        self.notify({"kind": "run", **cell.names, "record": record})

@@ -41,9 +41,9 @@ def run(
     jobs : int, or a context manager of a pool
         Worker processes on this machine, or where to run instead; results do not depend on it.
     notify : function of an event, a mapping with "kind"
-        "plan" (total, done: numbers of fits; missing: by cell; jobs, jobs_wanted: workers that fit into memory, and
-        asked for), then "trial" and "run", one for each fit, with its record, and "best" whenever a grid point is
-        better than those before.
+        "plan" (total, done: numbers of fits; missing: those of each run; jobs, jobs_wanted: workers that fit into
+        memory, and asked for), then "trial" and "run", one for each fit, with its record, and "best" whenever a grid
+        point is better than those before. Whatever is of one run has its "dataset", "split" and "method".
     retry_failed : bool
         Whether failed fits are made again.
     log_level : {"debug", "info", "error"}
@@ -155,8 +155,9 @@ def _check_thresholds(config: ExperimentConfig, data: Data) -> None:
 
 def _totals(planned: Sequence[Planned], todo: Sequence[Planned], desk: Desk) -> dict[str, Any]:
     total = sum(1 + cell.n_trials for _, mine in planned for cell in mine)
-    missing = {cell.label: cell.n_trials - desk.n_done(cell) + 1 for _, mine in todo for cell in mine}
-    return {"total": total, "done": total - sum(missing.values()), "missing": missing}
+    left = [(cell.names, cell.n_trials - desk.n_done(cell) + 1) for _, mine in todo for cell in mine]
+    missing = [{**names, "fits": fits} for names, fits in left]
+    return {"total": total, "done": total - sum(fits for _, fits in left), "missing": missing}
 
 
 def _largest_fit(planned: Sequence[Planned]) -> float:

@@ -16,13 +16,16 @@ def reporter(terminal, jobs=2):
     return _Reporter(Progress(console=console, disable=True), console, jobs), console.file
 
 
-def trial(cell, seconds, error=None):
-    return {"kind": "trial", "cell": cell, "record": {"error": error, "time": {"fit": seconds, "threshold": 0.0}}}
+def trial(named, seconds, error=None):
+    return {"kind": "trial", **named, "record": {"error": error, "time": {"fit": seconds, "threshold": 0.0}}}
 
 
-A, AGAIN, B = "d / r0 / A", "d / r1 / A", "d / r0 / B"
-PLAN = {"kind": "plan", "total": 20, "done": 4, "missing": {A: 6, AGAIN: 4, B: 6}, "jobs": 2, "jobs_wanted": 8}
-BEST = {"kind": "best", "cell": A, "metric": "f1_micro", "value": 0.5, "settings": {"C": 8}}
+# Names may hold what stands between them in a line.
+A = {"dataset": "d / e", "split": "r0", "method": "A / b"}
+AGAIN, B = A | {"split": "r1"}, A | {"method": "B"}
+MISSING = [A | {"fits": 6}, AGAIN | {"fits": 4}, B | {"fits": 6}]
+PLAN = {"kind": "plan", "total": 20, "done": 4, "missing": MISSING, "jobs": 2, "jobs_wanted": 8}
+BEST = {"kind": "best", **A, "metric": "f1_micro", "value": 0.5, "settings": {"C": 8}}
 
 
 def test_the_time_left_comes_from_the_fits_of_each_method():
@@ -63,25 +66,29 @@ def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch):
     monkeypatch.setattr("mlrank.cli.progress.LINE_SECONDS", -1.0)
     found.notify(trial(A, 1.0, error="it failed"))
     found.notify(BEST)
-    found.notify({"kind": "run", "cell": A, "record": {"error": None, "status": "done"}})
+    found.notify({"kind": "run", **A, "record": {"error": None, "status": "done"}})
     lines = out.getvalue().splitlines()[2:]
-    assert lines == ["5/20 fits, 1 failed, about 0:00:08 left", f"6/20 done: {A}, about 0:00:07 left"]
+    assert lines == ["5/20 fits, 1 failed, about 0:00:08 left", "6/20 done: d / e / r0 / A / b, about 0:00:07 left"]
 
 
 def test_runs_tell_the_time_left_where_nothing_is_searched():
     found, out = reporter(terminal=False, jobs=1)
-    found.notify({"kind": "plan", "total": 2, "done": 0, "missing": {A: 1, AGAIN: 1}})
+    found.notify({"kind": "plan", "total": 2, "done": 0, "missing": [A | {"fits": 1}, AGAIN | {"fits": 1}]})
     time = {"search": 0.0, "fit": 5.0, "threshold": 1.0, "predict": 2.0, "peak_memory": 1 << 30, "machine": "m"}
-    for cell in (A, AGAIN):
-        found.notify({"kind": "run", "cell": cell, "record": {"error": None, "status": "done", "time": time}})
-    assert out.getvalue().splitlines() == ["2 fits", f"1/2 done: {A}, about 0:00:08 left", f"2/2 done: {AGAIN}"]
+    for named in (A, AGAIN):
+        found.notify({"kind": "run", **named, "record": {"error": None, "status": "done", "time": time}})
+    assert out.getvalue().splitlines() == [
+        "2 fits",
+        "1/2 done: d / e / r0 / A / b, about 0:00:08 left",
+        "2/2 done: d / e / r1 / A / b",
+    ]
 
 
 def test_a_terminal_shows_the_best_so_far():
     found, out = reporter(terminal=True)
     found.notify(PLAN)
     found.notify(BEST)
-    assert f"{A}: best so far f1_micro 0.5000 with C=8" in out.getvalue()
+    assert "d / e / r0 / A / b: best so far f1_micro 0.5000 with C=8" in out.getvalue()
 
 
 @pytest.mark.parametrize(("level", "kinds"), [("debug", {"plan", "trial", "best", "run"}), ("error", set())])

@@ -101,13 +101,10 @@ def test_it_exits_with_0_if_all_ran_and_prints_json(tmp_path, capfd):
     assert {cell["verdict"] for cell in found["comparison"]["cells"]} == {"not comparable"}
 
 
-@pytest.mark.parametrize(
-    "words", ["--grid paper", "--table 3", "--figures", "--data x.svm", "--scheduler tcp://x:1", "--dry-run --json"]
-)
+@pytest.mark.parametrize("words", ["--grid paper", "--table 3", "--figures", "--data x.svm", "--scheduler tcp://x:1"])
 def test_what_is_of_one_recipe_is_refused(words):
     result = CliRunner().invoke(app, ["reproduce", "all", *words.split()])
-    named = words if words == "--dry-run --json" else words.split()[0]
-    assert str(result.exception) == f"{named} is of one recipe, found together with 'all'"
+    assert str(result.exception) == f"{words.split()[0]} is of one recipe, found together with 'all'"
 
 
 def test_a_dry_run_runs_and_writes_nothing(tmp_path, monkeypatch):
@@ -116,4 +113,17 @@ def test_a_dry_run_runs_and_writes_nothing(tmp_path, monkeypatch):
     result = CliRunner().invoke(app, ["reproduce", "all", "--dry-run", "--results", str(tmp_path)])
     assert result.exit_code == 0
     assert "2 of 2 fits are left" in result.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_as_json_is_one_array_with_an_object_for_each_table(tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr("mlrank.reproduce.recipes", lambda: ["one", "two"])
+    monkeypatch.setattr("mlrank.reproduce.load_recipe", recipe)
+    result = CliRunner().invoke(app, ["reproduce", "all", "--dry-run", "--json", "--results", str(tmp_path)])
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert [entry["recipe"] for entry in found] == ["one", "two"]
+    for entry in found:
+        assert {"table", "jobs", "memory_available", "seconds"} < set(entry)
+        assert sum(cell["n_left"] for cell in entry["cells"]) == 2
     assert list(tmp_path.iterdir()) == []

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mlrank.arrays import FloatArray, IntArray
-from mlrank.solvers._rank_svm_rows import Flattening
+from mlrank.solvers._rank_svm_flattening import Flattening
 
 __all__ = ["Directions", "Tops", "directions", "sample_of"]
 

@@ -9,7 +9,8 @@ problem itself, min_W 1/2 |W|^2 + loss, but a proximal step of it around the wei
 in the eigenbasis of the second moment, where the extra term makes the rows' moments min(moment_j, theta). Its fixed
 points are those of the problem, and one pass serves both the step and the move of V (method of multipliers with one
 inexact inner pass). theta = max moment is plain coordinate descent. The gap is the step's own gap plus
-1/2 sum h_j^2 (W_j - V_j)^2; theta is moved until both parts shrink together, and back up when the gap grows.
+1/2 sum h_j^2 (W_j - V_j)^2; theta is moved until both parts shrink together, and back up when the gap grows
+(_rank_svm_flattening.py).
 
 A free bias is one more column of ones that the problem does not penalise but the step does, with h = 1 / theta_b: its
 weights are the multipliers of the dual's equality constraints. Rows are then centred first, which changes the bias
@@ -29,23 +30,11 @@ from scipy.sparse import issparse
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_dense
 from mlrank.solvers import _rank_svm_kernels as kernels
+from mlrank.solvers._rank_svm_flattening import LONE, Flattening, search
 from mlrank.solvers._rank_svm_repair import meet_constraints
 
-__all__ = ["DenseSweeps", "FlatRows", "Flattening", "better_dense"]
+__all__ = ["DenseSweeps", "FlatRows", "better_dense"]
 
-# Part of the gap that the distance to the proximal centre may make up, as a ratio to the step's own gap.
-BALANCE = 0.3
-# A gap this many times that of zero weights in one of the first rounds shows a theta that is far too small.
-RUNAWAY = 30.0
-# Where the mean of the other moments is below this part of the leading one, passes start without flattening: mostly a
-# penalty has taken all but the bias, and the problem is easy.
-LONE = 1e-5
-# The most that a round may leave of the gap for them to go on so.
-FAST = 0.6
-# What each round leaves of the floor that a growing gap has put under theta.
-DECAY = 0.5
-# After this many setbacks the floor falls more slowly with each further one, so that they cannot go on for ever.
-PATIENCE = 8
 # Sparse rows fuller than this are cheaper dense, if they fit.
 DENSE_FROM = 0.25
 DENSE_BYTES = 2**30
@@ -147,41 +136,6 @@ def _measured_eigenbasis(rows: FloatArray, metric: FloatArray) -> tuple[FloatArr
     return np.maximum(moment, 0.0), basis
 
 
-class Flattening:
-    """The bound `theta` on the moments, moved by how the gap divides between the step and its distance."""
-
-    def __init__(self, theta: float, lowest: float, highest: float) -> None:
-        self.theta, self.lowest, self.highest = theta, lowest, highest
-        self.floor, self.setbacks, self.last_gap, self.rounds = 0.0, 0, np.inf, 0
-        self.first_gap = np.inf
-        # Passes that start without flattening go on so while they are fast.
-        self.plain = theta >= highest
-
-    def adapt(self, gap: float, outer: float) -> None:
-        """Move theta by the absolute `gap` and the part `outer` of it that is distance to the centre."""
-        self.rounds += 1
-        self.first_gap = gap if self.rounds == 1 else self.first_gap
-        inner = max(gap - outer, 1e-12 * gap)
-        self.plain = self.plain and gap < FAST * self.last_gap
-        if self.rounds <= 3 and gap > RUNAWAY * self.first_gap:
-            self.theta = min(self.theta * max(outer / (BALANCE * inner), 1.0) ** 0.5, self.highest)
-        # What a repair leaves of the gap may be rounding below 0.
-        elif self.rounds > 3 and gap > 0 and not self.plain:
-            wanted = self.theta * float(np.clip((outer / (BALANCE * inner)) ** 0.25, 1 / 3, 3))
-            if gap > 1.5 * self.last_gap:
-                wanted = self.floor = max(wanted, 4 * self.theta)
-                self.setbacks += 1
-            elif gap < self.last_gap:
-                self.floor *= DECAY ** min(1.0, PATIENCE / max(self.setbacks, 1))
-            self.theta = min(max(wanted, self.floor, self.lowest), self.highest)
-        self.last_gap = gap
-
-    def kept(self, moment: FloatArray) -> FloatArray:
-        """Return the part of each moment that is left, 1 / (1 + h)."""
-        kept: FloatArray = np.minimum(1.0, self.theta / np.maximum(moment, self.theta))
-        return kept
-
-
 class DenseSweeps:
     """State of the passes over FlatRows: weights, proximal centre, flattening."""
 
@@ -200,6 +154,8 @@ class DenseSweeps:
         start = float(moment.sum() - highest) / len(moment)
         start = start if flat and start > LONE * highest else highest
         self.flattening = Flattening(start, 1e-12 * highest, highest)
+        self.search = search(1e-12 * highest, highest)
+        next(self.search)
         # Steps of the bias are of order 1 even where all dual variables together are small.
         start = max(self.flattening.theta, 0.5 / float(upper @ pairs.size))
         self.bias = Flattening(start, 1e-9 * start, 1e6 * start)
@@ -228,6 +184,7 @@ class DenseSweeps:
         distance = self.free[:, part] - self.omega[:, part]
         if self.flat:
             self.flattening.adapt(gap - self.repair, 0.5 * float(np.vdot(distance, distance)))
+            self.flattening.theta = self.search.send(gap) or self.flattening.theta
         kept = self.flattening.kept(self.rows.moment[part])
         self.gain[part], self.pull[part] = kept, 1.0 - kept
         if self.rows.free:

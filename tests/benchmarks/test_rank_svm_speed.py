@@ -39,8 +39,8 @@ Tried and lost, in passes to the same gap on twelve problems (geometric mean 78 
   (imageclef2007, scene), 9.4 (min-max), not there after 4 (bibtex, Yahoo Arts). It takes 2 to 40 systems of 3 to 140
   products X D and X'(L D) each
 * within a round, every other pass over the rows alone that moved in the pass before, a full one where the gap grew: 90
-  to 100 % of the rows move, .91 to 1.31 times the time (geometric mean of eight 1.05); over those that moved by at least
-  a tenth or half of the mean, .96 to 1.20
+  to 100 % of the rows move, .91 to 1.31 times the time (geometric mean of eight 1.05); over those that moved by a
+  tenth or half of the mean, .96 to 1.20
 * rounds cut short where the gap's decay foretells the end: 49.4 passes and certificates for 47.8 on 23 problems
 """
 

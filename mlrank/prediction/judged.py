@@ -76,7 +76,7 @@ def judge(
     truth = Y if known is None else Y & known
     scores, Y_pred = model.predictor.predict(X, truth, known)
     read = [] if dataset.fill is None else [f"read from {dataset.source}"]
-    notes = [*_leak(model, dataset), *read, *notes, *more]
+    notes = [*_leak(model, dataset, part), *read, *notes, *more]
     about = model.header
     fitted = [about.solver.kind, about.data.name and f"fitted to {about.data.name}", about.split]
     title = f"{about.method} ({', '.join(filter(None, fitted))}) on {dataset.name}, {told}"
@@ -113,11 +113,17 @@ def _rows(dataset: Dataset, part: str | None) -> tuple[IntArray, str]:
     return chosen, f"{chosen.size} {of} rows of the official split"
 
 
-def _leak(model: StoredModel, dataset: Dataset) -> list[str]:
-    if model.header.data.hash != dataset_hash(dataset):
+def _leak(model: StoredModel, dataset: Dataset, part: str | None) -> list[str]:
+    """Say that the rows may be those of the fit; a subset of a data set has its name, but a hash of its own."""
+    fitted, split = model.header.data, model.header.split
+    of = split and f", split {split}"
+    if fitted.hash == dataset_hash(dataset):
+        return [f"the model was fitted to rows of these data: {fitted.n_train}{of}"]
+    held_out = split == "official" and dataset.official is not None and part in (None, "test")
+    if fitted.name != dataset.name or held_out:
         return []
-    split = model.header.split and f", split {model.header.split}"
-    return [f"the model was fitted to rows of these data: {model.header.data.n_train}{split}"]
+    told = f"the model was fitted to {fitted.n_train} rows of a part or another version of '{fitted.name}'{of}"
+    return [f"{told}: some of the rows judged here may be among them"]
 
 
 def _labels(

@@ -60,6 +60,22 @@ def test_columns_and_labels_in_another_order_and_further_ones(tmp_path, model):
     )
 
 
+def test_rows_of_a_subset_that_may_have_been_trained_on_are_told(tmp_path, model):
+    written = convert(dataset(), tmp_path / "small.csv", "csv")["train"]
+    drawn = replace(model, header=model.header.model_copy(update={"split": "r0f1"}))
+    n_train = model.header.data.n_train
+    # A data set without an official split may hold the rows that were another's training part.
+    assert judge(model, written).notes[0].startswith(f"the model was fitted to {n_train} rows of a part or another")
+    assert judge(drawn, written).notes == (
+        f"the model was fitted to {n_train} rows of a part or another version of 'small', split r0f1: "
+        "some of the rows judged here may be among them",
+    )
+    assert judge(drawn, written.rename(tmp_path / "other.csv")).notes == ()
+    halves = replace(dataset(), official=(np.arange(20), np.arange(20, 40)))
+    split = convert(halves, tmp_path / "small.npz", "npz")["train"]
+    assert judge(model, split).notes == ()  # the test part of its own split
+
+
 def test_unknown_entries_are_left_out(tmp_path, model):
     data = dataset()
     known = np.random.default_rng(0).random(data.Y.shape) < 0.7

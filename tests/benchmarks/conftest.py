@@ -1,5 +1,6 @@
 import numba
 import pytest
+import scipy.linalg  # noqa: F401  its library must be loaded to be limited, and solvers load it late
 from threadpoolctl import threadpool_limits
 
 

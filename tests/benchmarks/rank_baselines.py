@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, hstack, issparse
 
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers import _rank_svm_kernels as kernels
@@ -152,7 +152,7 @@ def one_vs_rest(X, Y, C, tol, cap):
 def with_bias(X):
     """Return `X` with a constant feature."""
     ones = np.ones((X.shape[0], 1))
-    return csr_array(np.column_stack([X.toarray(), ones])) if issparse(X) else np.hstack([X, ones])
+    return csr_array(hstack([X, ones])) if issparse(X) else np.hstack([X, ones])
 
 
 def certificate(rows, pairs, upper, alpha):

@@ -62,7 +62,7 @@ class MethodConfig:
         """Key of the projection; None if there is none."""
         from mlrank.solvers import PROJECTIONS
 
-        return next((key for key, value in PROJECTIONS.items() if value is self.projection_class), None)
+        return None if self.projection_class is None else PROJECTIONS.key_of(self.projection_class)
 
     @property
     def pairwise(self) -> bool:

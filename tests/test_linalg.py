@@ -142,6 +142,19 @@ def test_block_lanczos_says_when_the_blocks_do_not_suffice():
     assert basis.solve(1e-6, 1e-12, 3) is None
 
 
+def test_block_lanczos_gives_up_as_soon_as_too_many_blocks_are_foretold():
+    G, rng = heavy_tailed()
+    products = []
+    operator = GramOperator(lambda V: products.append(1) or G @ V, lambda U: G.T @ U)
+    basis = BlockLanczos(operator, *orthonormal_columns(rng.standard_normal((300, 4))))
+    needed = basis.solve(1.0, 1e-6, 70).n_blocks
+    assert basis.solve(1.0, 1e-6, 70, worth=2 * needed).n_blocks == needed
+    products.clear()
+    hard = BlockLanczos(operator, *orthonormal_columns(rng.standard_normal((300, 4))))
+    assert hard.solve(1.0, 1e-6, 70, worth=needed / 2) is None
+    assert len(products) < needed / 2
+
+
 def test_no_right_hand_side_that_is_not_zero():
     G = some_rows(40, 30)
     for energy in (False, True):

@@ -1,7 +1,8 @@
 """Linear algebra that solvers share: sparse centred rows, orthonormal bases, conjugate gradients, shrinking."""
 
 from mlrank.linalg.bases import orthonormal_columns, range_basis
-from mlrank.linalg.block import BlockLanczos, GramOperator, LanczosSolution, SymmetricOperator, block_cg
+from mlrank.linalg.block import BlockLanczos, LanczosSolution, block_cg
+from mlrank.linalg.operators import GramOperator, SymmetricOperator
 from mlrank.linalg.rows import CenteredRows, centre_columns, without_constants
 from mlrank.linalg.shrink import Shrunk, largest_singular_value, shrink_singular_values
 

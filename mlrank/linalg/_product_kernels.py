@@ -4,7 +4,10 @@ from typing import Any
 
 from numba import njit
 
-__all__ = ["centred_product"]
+# Rows that are written to at a time where a triangle is copied: as many lines of memory stay in the cache.
+TILE = 64
+
+__all__ = ["centred_product", "symmetric_product"]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
@@ -30,3 +33,28 @@ def centred_product(data: Any, indices: Any, indptr: Any, V: Any, left: Any, rig
             for c in range(row.size):
                 row[c] += a * v[c]
             t += 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
+def symmetric_product(
+    data: Any, indices: Any, indptr: Any, columns_data: Any, rows: Any, starts: Any, left: Any, right: Any, out: Any
+) -> None:
+    """Set out = A A' - left right' - right left' for A in CSR form, and in CSC form with sorted rows; `out` is zero.
+
+    Only the lower triangle is summed, row by row, so that sums stay in the nearest cache; the upper one is copied.
+    """
+    for i in range(len(indptr) - 1):
+        row = out[i]
+        for t in range(indptr[i], indptr[i + 1]):
+            a, c = data[t], indices[t]
+            for u in range(starts[c], starts[c + 1]):
+                if rows[u] > i:
+                    break
+                row[rows[u]] += a * columns_data[u]
+        for j in range(i + 1):
+            row[j] -= left[i] * right[j] + right[i] * left[j]
+    size = len(out)
+    for begin in range(0, size, TILE):
+        for i in range(begin, size):
+            for j in range(begin, min(begin + TILE, i)):
+                out[j, i] = out[i, j]

@@ -3,9 +3,8 @@
 A is positive semi-definite and known by its products alone, in two steps where it is G'G.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, pinvh
 from mlrank.arrays import FloatArray
 from mlrank.linalg._overlaps import Overlaps
 from mlrank.linalg.bases import orthonormal_columns, subtract_product
+from mlrank.linalg.operators import Operator
 
 # Of the size of A: what is this small after a subtraction is cleaned once more, and what is this small is rounding.
 CLEAN = 1e-4
@@ -23,52 +23,10 @@ NOISE = 1e-13
 DRIFT = 1e-8
 TRACE = 1e-10
 NOTHING = np.zeros(0, dtype=bool)
+# Steps after which the fall of the residual tells something.
+SETTLED = 4
 
-__all__ = ["BlockLanczos", "GramOperator", "LanczosSolution", "SymmetricOperator", "block_cg"]
-
-
-class Operator(Protocol):
-    """A symmetric positive semi-definite A known by its products, in two steps."""
-
-    def half(self, V: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return what the second step needs, and V'AV."""
-        ...
-
-    def rest(self, U: FloatArray) -> FloatArray:
-        """Return A V from what the first step gave."""
-        ...
-
-
-class GramOperator(NamedTuple):
-    """A = G'G, from ``first(V)`` = GV and ``second(U)`` = G'U."""
-
-    first: Callable[[FloatArray], FloatArray]
-    second: Callable[[FloatArray], FloatArray]
-
-    def half(self, V: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return GV and V'AV."""
-        U = self.first(V)
-        return U, U.T @ U
-
-    def rest(self, U: FloatArray) -> FloatArray:
-        """Return G'U."""
-        return self.second(U)
-
-
-class SymmetricOperator(NamedTuple):
-    """A given as a matrix."""
-
-    A: FloatArray
-
-    def half(self, V: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return AV and V'AV."""
-        U = self.A @ V
-        product = V.T @ U
-        return U, (product + product.T) / 2
-
-    def rest(self, U: FloatArray) -> FloatArray:
-        """Return AV, which is what the first step gave."""
-        return U
+__all__ = ["BlockLanczos", "LanczosSolution", "block_cg"]
 
 
 class LanczosSolution(NamedTuple):
@@ -127,13 +85,17 @@ class BlockLanczos:
         self.overlaps = Overlaps(self.start.shape[1])
         self.blocks.append(np.ascontiguousarray(self.start))
 
-    def solve(self, shift: float, tol: float, most: int) -> LanczosSolution | None:
-        """Return the solution for one shift to the relative residual `tol`; None if `most` blocks do not reach it."""
+    def solve(self, shift: float, tol: float, most: int, worth: float = np.inf) -> LanczosSolution | None:
+        """Return the solution for one shift to the relative residual `tol`.
+
+        None if `most` blocks do not reach it, or as soon as more than `worth` are foretold.
+        """
         if self.start.shape[1] == 0:
             return LanczosSolution(self.scale, self.scale, 1, 0.0)
         eliminated: list[Any] = []
         right = [self.scale]
         goal = self._norm(self.scale, 0)
+        norms: list[float] = []
         for j in range(most):
             pivot = self._diagonal(j) + shift * np.eye(len(self._diagonal(j)))
             if j:
@@ -141,11 +103,14 @@ class BlockLanczos:
                 right.append(-self.below[j - 1] @ _solve(eliminated[-1], right[-1]))
             eliminated.append(_factor(pivot))
             tail = -self._below(j) @ _solve(eliminated[-1], right[-1])
-            if self._norm(tail, j + 1) <= tol * goal:
+            norms.append(self._norm(tail, j + 1))
+            if norms[-1] <= tol * goal:
                 weights = self._weights(eliminated, right)
                 tail = -self._below(j) @ weights[-1]
                 residual = self._norm(tail, j + 1) / goal if goal > 0 else 0.0
                 return LanczosSolution(np.vstack(weights), tail, j + 1, residual)
+            if _foretold_steps(norms, tol * goal) > worth:
+                return None
         return None
 
     def combine(self, weights: FloatArray) -> FloatArray:
@@ -251,6 +216,15 @@ class BlockLanczos:
         astray[: len(self.again)] |= self.again
         self.again = astray if drifted and not self.again.any() else NOTHING
         return astray
+
+
+def _foretold_steps(norms: list[float], goal: float) -> float:
+    """Return how many steps the fall of the residual over the later half of those so far foretells."""
+    done, half = len(norms), len(norms) // 2
+    if done < SETTLED:
+        return 0.0
+    fall = np.log(norms[-half - 1] / norms[-1]) / half
+    return float(done + np.log(norms[-1] / goal) / fall) if fall > 0 else np.inf
 
 
 def _factor(pivot: FloatArray) -> tuple[str, Any]:

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mlrank.arrays import Features, FloatArray
-from mlrank.linalg._product_kernels import centred_product
+from mlrank.linalg._product_kernels import centred_product, symmetric_product
 
 __all__ = ["CenteredRows", "centre_columns", "without_constants"]
 
@@ -30,7 +30,6 @@ class CenteredRows:
         self.shifted = bool(self.mean.any())
         # Dense rows are centred once: products are then exact to rounding however far the rows are from the origin.
         self.rows = X if issparse(X) or not self.shifted else X - self.mean
-        self.pending = self.shifted and issparse(X)
 
     def times(self, V: FloatArray) -> FloatArray:
         """Return (X - 1 mean') V for a dense V, shape (n_samples, k)."""
@@ -57,14 +56,17 @@ class CenteredRows:
         """Return the dense (n, n) matrix of inner products of rows, or the (m, m) one of columns."""
         if not issparse(self.rows):
             return np.asarray(self.rows @ self.rows.T if dual else self.rows.T @ self.rows)
-        gram: FloatArray = (self.rows @ self.rows.T if dual else self.rows.T @ self.rows).toarray()
-        if self.pending and dual:
-            offset = self.rows @ self.mean
-            gram -= offset[:, None] + offset - self.mean @ self.mean
-        elif self.pending:
-            # sum over rows of (x - m)(x - m)' with m any vector, not only the mean.
-            total = np.outer(np.asarray(self.rows.sum(axis=0)).ravel(), self.mean)
-            gram -= total + total.T - self.shape[0] * np.outer(self.mean, self.mean)
+        # The centring of both sides as one term and its transpose: for any vector taken off, not only the mean.
+        if dual:
+            right = self._ones
+            left = np.asarray(self.rows @ self.mean) - (self.mean @ self.mean) / 2
+            A, other = self.rows, self._columns
+        else:
+            right = self.mean
+            left = np.asarray(self.rows.sum(axis=0)).ravel() - self.shape[0] / 2 * self.mean
+            A, other = self._columns, self._columns.T.tocsr()
+        gram = np.zeros((A.shape[0], A.shape[0]))
+        symmetric_product(A.data, A.indices, A.indptr, other.data, other.indices, other.indptr, left, right, gram)
         return gram
 
 

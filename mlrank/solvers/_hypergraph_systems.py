@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh, solve
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.sparse import issparse
 
 from mlrank.arrays import FloatArray
 from mlrank.linalg import BlockLanczos, CenteredRows, GramOperator, SymmetricOperator, block_cg, range_basis
@@ -19,9 +20,15 @@ __all__ = ["BACKENDS", "MEDIUM", "Solved", "System"]
 BACKENDS = ("auto", "direct", "iterative")
 # Up to this size the smaller Gram matrix is decomposed once, which then serves every lam in no time.
 SMALL = 400
-# Up to this size it is decomposed for lam = 0, where the rank matters, and factorised for a lam for which a basis of a
-# third of its size does not suffice: beyond that, iterating costs more.
+# Up to this size it is decomposed for lam = 0, where the rank matters, and may be factorised for another lam.
 MEDIUM = 4000
+# Nanoseconds, measured, of what the choice between iterating and factorising rests on: a multiplication and addition of
+# sparse rows with a block, of dense rows, of two blocks (the dozen or two of a step), and of two sparse rows; the
+# factorisation for each cube of the size, and passes over the Gram matrix for each square.
+SPARSE, DENSE, BLOCK, PAIR, CUBE, SQUARE = 0.2, 0.08, 2.0, 2.0, 0.009, 8.0
+# Iterating is given up where its steps are foretold to take so many times as long as a factorisation: that serves one
+# lam, where steps serve all.
+PATIENCE = 2.0
 # A basis that all lam share has half as many columns as rows at most, and takes this many bytes at most.
 BASIS_BYTES = 2 << 30
 # Columns of B = Xc'H that are this small beside others are dependent on them.
@@ -155,7 +162,8 @@ class System:
         gram = self._gram(dual).copy()
         gram[np.diag_indices_from(gram)] += lam
         start = self._start(H, dual)
-        coef = solve(gram, start, assume_a="pos", overwrite_a=True, check_finite=False)
+        # Of the transpose, which is the matrix itself, so that it is factorised in place.
+        coef = cho_solve(cho_factor(gram.T, overwrite_a=True, check_finite=False), start, check_finite=False)
         explained = self._explained(start, coef, lam, dual)
         if self.rows is not None and dual:
             coef = self.rows.transpose_times(coef)
@@ -190,9 +198,11 @@ class System:
             self.bases[dual, name] = BlockLanczos(self._operator(dual), start, scale, energy=dual)
         basis = self.bases[dual, name]
         size, width = H.shape[0] if dual else self.shape[1], H.shape[1]
-        medium = self.backend == "auto" and min(self.shape) <= MEDIUM
-        columns = min(size // (3 if medium else 2), BASIS_BYTES // (8 * size))
-        found = basis.solve(lam, tol, min(max_iter, max(columns // width, 1)))
+        columns = min(size // 2, BASIS_BYTES // (8 * size))
+        worth = np.inf
+        if self.backend == "auto" and lam > 0 and min(self.shape) <= MEDIUM:
+            worth = PATIENCE * self._factorisation_cost(dual) / self._step_cost(dual, width)
+        found = basis.solve(lam, tol, min(max_iter, max(columns // width, 1)), worth)
         if found is None:
             return None
         coef = basis.combine(found.weights)
@@ -201,6 +211,32 @@ class System:
             coef = self.rows.transpose_times(coef)
         target, residual = basis.energy_of(basis.scale, 0), basis.energy_of(found.tail, found.n_blocks)
         return Solved(coef, explained, target, residual, found.n_blocks, direct=False)
+
+    def _step_cost(self, dual: bool, width: int) -> float:
+        """Return about how long one step with a block of so many columns takes."""
+        if self.rows is None:
+            products = DENSE * self.shape[0] ** 2
+        else:
+            X = self.rows.rows
+            products = 2 * (SPARSE * X.nnz if issparse(X) else DENSE * X.size)
+        return products * width + BLOCK * self.shape[0 if dual else 1] * width**2
+
+    def _factorisation_cost(self, dual: bool) -> float:
+        """Return about how long a factorisation takes, with the Gram matrix, even if that is there already.
+
+        What a lam gets would depend on those solved before, otherwise.
+        """
+        size = self.shape[0 if dual else 1]
+        X = None if self.rows is None else self.rows.rows
+        if X is None:
+            gram = 0.0
+        elif issparse(X):
+            # Every two nonzeros of a column, or of a row.
+            counts = np.bincount(X.indices) if dual else np.diff(X.indptr)
+            gram = PAIR / 2 * float((counts.astype(np.float64) ** 2).sum())
+        else:
+            gram = DENSE / 2 * X.size * size
+        return gram + CUBE * size**3 + SQUARE * size**2
 
     def _long(self, H: FloatArray, lam: float, tol: float, max_iter: int, dual: bool) -> Solved:
         """Solve in the memory of a few blocks."""

@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.linalg import eigh
+from scipy.linalg import cho_factor, eigh
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import LinearOperator, lsqr
 from sklearn.cross_decomposition import CCA
@@ -68,13 +68,16 @@ def test_exact_beside_the_eigenproblem_as_printed(data):
         return eigh(left @ left.T, Xc.T @ Xc + np.eye(Xc.shape[1]), subset_by_index=[Xc.shape[1] - 26, Xc.shape[1] - 1])
 
     subset_alone, _ = best(scipy_alone, 2)
+    gram = Xc.T @ Xc + 0.1 * np.eye(Xc.shape[1])
+    factorisation, _ = best(lambda: cho_factor(gram), 2)
     print(f"\n  n = d = 2000, k = {train.n_labels}, {data}: d x d eigenproblem {printed:.2f} s", end="")
     print(f" (with the last 26 eigenvectors alone {subset_alone:.2f} s)")
+    print(f"  one Cholesky factorisation of a ready d x d Gram matrix: {printed / factorisation:.1f} x")
     for lam in (0.1, 1.0, 10.0, 100.0):
         ours, found = best(lambda lam=lam: projection(train, lam=lam))
         ratio = printed / ours
         print(f"  lam {lam:<6g} exact {ours:7.3f} s, {found.info.n_iter:3d} iterations: {ratio:6.1f} x")
-        if lam == 10.0:
+        if lam >= 1.0:
             assert ratio >= 15
     assert close.coef @ close.coef.T == pytest.approx(W.coef @ W.coef.T, abs=1e-5 * np.abs(W.coef @ W.coef.T).max())
 

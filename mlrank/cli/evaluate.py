@@ -9,6 +9,7 @@ from mlrank.cli.check import columns
 from mlrank.cli.options import Json
 
 if TYPE_CHECKING:
+    from mlrank.models.file import StoredModel
     from mlrank.prediction import Judged
     from mlrank.results import RunFolder
 
@@ -70,9 +71,12 @@ def evaluate(
     about = {"labels": labels, "label_columns": columns(label_columns), "format": format}
     about |= {"zero_based": zero_based, "impute": impute}
     if run.is_file():
+        from mlrank.models.file import load_model
+
+        model = load_model(run)
         if data is None:
             raise UserError("a model is judged on data: say which by --data NAME or PATH", run)
-        _judge(run, data, part, about, metric or list(METRICS), as_json)
+        _judge(model, data, part, about, metric or list(METRICS), as_json)
         return
     if run.suffix == ".model":
         raise UserError("there is no such model file", run)
@@ -105,12 +109,13 @@ def _recompute(folder: "RunFolder", record: dict[str, Any]) -> None:
             raise UserError(f"{where}: {name} is {value}, the stored record says {stored}", folder.path)
 
 
-def _judge(path: Path, data: str, part: str | None, about: dict[str, Any], metrics: list[str], as_json: bool) -> None:
-    from mlrank.models.file import load_model
+def _judge(
+    model: "StoredModel", data: str, part: str | None, about: dict[str, Any], metrics: list[str], as_json: bool
+) -> None:
     from mlrank.prediction import judge
     from mlrank.results import dump_json
 
-    judged = judge(load_model(path), data, part=part, **about)
+    judged = judge(model, data, part=part, **about)
     if not as_json:
         _print(judged, metrics)
         return

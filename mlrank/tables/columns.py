@@ -20,9 +20,11 @@ class Runtime(NamedTuple):
 def seconds(value: float) -> str:
     """Return a time in few digits.
 
-    >>> seconds(0.0123), seconds(12.34), seconds(1234.5)
-    ('0.012 s', '12 s', '1234 s')
+    >>> seconds(0.0000069), seconds(0.0123), seconds(12.34), seconds(1234.5)
+    ('0.0069 ms', '0.012 s', '12 s', '1234 s')
     """
+    if 0 < value < 1e-4:
+        return f"{value * 1e3:.2g} ms"
     return f"{value:.0f} s" if value >= 100 else f"{value:.2g} s"
 
 

@@ -95,8 +95,8 @@ class HypergraphSpectral:
         Of weights "distance".
     algorithm : {"reduced", "printed"}
         The small eigenproblem, or for method "exact" the paper's of n_features rows (erratum 2.7).
-    backend : {"auto", "eigenvectors", "iterative"}
-        How ridge systems are solved; "auto" goes by size.
+    backend : {"auto", "direct", "iterative"}
+        How ridge systems are solved; "auto" goes by size, and by how many steps are foretold.
     bias : {"centred", "augment"}
         A free bias, by centring that leaves sparse rows sparse; or for method "lstsq" a column of ones, whose weight is
         penalised like the others, as eq. 30 has it (erratum 2.8).

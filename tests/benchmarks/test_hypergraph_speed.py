@@ -2,6 +2,10 @@
 
 One thread, seconds of processor time, best of several, all in one run. Set MLRANK_DATA for the real data sets,
 MLRANK_BENCH_HUGE=1 for a million rows. Rows are scaled to length one; lam = 1 where nothing else is said.
+
+What lost on all of Arts at lam = .1, where 47 steps took 2.0 s with every block cleaned of all earlier ones and took
+1.2 s beside it with only those that drift: block CG with orthonormal residual blocks and nothing cleaned (63 steps,
+1.5 s, nothing shared between lam); one wide array or panels for the basis (no faster than its blocks).
 """
 
 import os

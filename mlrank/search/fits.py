@@ -82,7 +82,8 @@ def work(task: Task, table: Table) -> list[Result]:
 def died(task: Task, error: Exception) -> Result:
     """Return the result of a task whose worker did not survive it."""
     (point,) = task.points
-    reason = f"the worker process died, perhaps for lack of memory ({type(error).__name__}: {error})"
+    hung = "" if task.time_limit is None else f" or ended as the fit hung, far over its limit of {task.time_limit:g} s"
+    reason = f"the worker process died, perhaps for lack of memory{hung} ({type(error).__name__}: {error})"
     failure = {"key": point.key, "value": None, "error": reason}
     return Result(_failed_run() | {"error": reason} if task.refit else failure, {})
 

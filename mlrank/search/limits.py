@@ -1,13 +1,18 @@
 """A time limit for a block of code, in any thread."""
 
 import ctypes
+import faulthandler
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import IO
 
-__all__ = ["TimeLimit", "time_limit"]
+__all__ = ["TimeLimit", "end_process_that_hangs", "time_limit"]
 
 AGAIN_SECONDS = 0.5
+# A process that is to end with a block that hangs does so after its limit again and this.
+GRACE_SECONDS = 3.0
 
 
 class TimeLimit(Exception):
@@ -25,13 +30,16 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     of a library. Alarm signals would reach the main thread alone, and a cluster's workers fit in other threads.
 
     Python drops an exception that arrives in a destructor, a callback or a tracer, and a library may catch it. So it is
-    raised again every AGAIN_SECONDS until the block has ended.
+    raised again every AGAIN_SECONDS until the block has ended. What never returns to Python is ended with its process,
+    in a process that has been told to.
     """
     if seconds is None:
         yield
         return
     watch = _Watch(threading.get_ident(), seconds)
     watch.start()
+    if _last_words is not None:
+        faulthandler.dump_traceback_later(2 * seconds + GRACE_SECONDS, exit=True, file=_last_words)
     try:
         try:
             watch.guard.release()
@@ -41,6 +49,22 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     except TimeLimit:
         watch.end()  # it may have arrived before the first was through
         raise TimeLimit(f"the fit took longer than the time limit of {seconds:g} s") from None
+    finally:
+        if _last_words is not None:
+            faulthandler.cancel_dump_traceback_later()
+
+
+# Where a process that ends itself says where it was; None in one that does not.
+_last_words: IO[str] | None = None
+
+
+def end_process_that_hangs() -> None:
+    """Have this process end when a block outlives twice its time limit: for workers, one block at a time.
+
+    A thread of the interpreter could not see to it: library code that hangs may hold the interpreter's lock.
+    """
+    global _last_words
+    _last_words = open(os.devnull, "w")  # noqa: SIM115  it is for as long as the process lives
 
 
 class _Watch(threading.Thread):

@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from mlrank.search.fits import work
 from mlrank.search.keeps import MemoryKeep
+from mlrank.search.limits import end_process_that_hangs
 from mlrank.search.mapped import Mapped, map_folder
 from mlrank.search.rows import Table
 from mlrank.search.tasks import Result, Task
@@ -133,9 +134,10 @@ def _mapped_work(task: Task, data: Mapped) -> list[Result]:
 
 
 def _start_worker(parent: int) -> None:
-    """Leave interrupts to the parent, hold every library to one thread, and end when the parent is gone."""
+    """Leave interrupts to the parent, hold every library to one thread, end when a fit hangs or the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    end_process_that_hangs()
     import scipy.linalg  # noqa: F401  its BLAS must be there to be limited
 
     threadpool_limits(1)

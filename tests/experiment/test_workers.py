@@ -64,6 +64,12 @@ def test_a_fit_that_hangs_is_ended_where_nothing_is_searched_too(tmp_path, monke
     assert "longer than the time limit of 0.2 s" in record["error"]
 
 
+def test_a_fit_that_hangs_in_a_library_ends_with_its_worker(tmp_path):
+    (record,) = run(one_method(tmp_path, "Stuck', shift: 1", "{{time_limit: 0.1}}"), tmp_path / "r", 2).runs()
+    assert record["status"] == "failed"
+    assert "ended as the fit hung, far over its limit of 0.1 s" in record["error"]
+
+
 @pytest.mark.parametrize(("value", "message"), [("nan", "entries that are not finite"), ("1j", "must be real numbers")])
 @pytest.mark.parametrize("metric", ["f1_micro", "auc_macro"])
 def test_scores_that_are_no_numbers_fail_their_fit_alone(tmp_path, value, message, metric):

@@ -102,8 +102,8 @@ def compare(title, X, Y, C, wanted=(0.0, 0.0)):
     ours = timed("rank_svm", X, Y, C=C, repeats=3)
     assert ours.done
     show("ours", ours, ours)
-    # Enough for a lower bound to show the ratio wanted, however slow we are.
-    least = [1.05 * ratio * ours.seconds for ratio in wanted]
+    # Enough for a lower bound to show the ratio wanted, however slow we are and however steps' times scatter.
+    least = [1.2 * ratio * ours.seconds for ratio in wanted]
     cap = min(CAP, 50 * ours.seconds)
     plain = algorithm_1(X, pairs, C, TOL, max(least[0], min(CAP, 100 * ours.seconds)))
     show("Algorithm 1, rows permuted", plain, ours)

@@ -167,3 +167,17 @@ def test_a_misspelt_metric_is_one_line(invoke, results):
 
 def test_the_help_has_examples(invoke):
     assert "mlrank table results/imageclef --format latex > table.tex" in invoke("--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--by", "dataset"], "of its own, found it together with --by"),
+        (["--decimals", "3"], "of its own, found it together with --decimals"),
+        (["-m", "f1_macro"], "of its own, found it together with --metric"),
+        (["-f", "csv"], "csv has one form"),
+    ],
+)
+def test_the_layout_of_a_paper_leaves_nothing_to_choose(invoke, results, words, message):
+    with pytest.raises(UserError, match=message):
+        invoke(results / "one", "--layout", "paper", *words)

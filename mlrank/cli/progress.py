@@ -85,6 +85,8 @@ class _Reporter:
         if self.done or not self.console.is_terminal:
             kept = f", {self.done} of them already done" if self.done else ""
             self._line(f"{self.total} fit{'s'[: self.total != 1]}{kept}")
+        for method, names in event.get("idle", {}).items():
+            self._line(f"{method}: {', '.join(names)} {'has' if len(names) == 1 else 'have'} no effect on its fits")
         if event.get("jobs_wanted", self.jobs) > self.jobs:
             self._line(f"{self.jobs} of {event['jobs_wanted']} workers: more would not fit into memory")
 

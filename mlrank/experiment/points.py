@@ -9,7 +9,7 @@ from mlrank.results import trial_key
 from mlrank.search import Point
 from mlrank.solvers import SOLVERS
 
-__all__ = ["point_of", "twins_of"]
+__all__ = ["idle_settings", "point_of", "twins_of"]
 
 
 def point_of(
@@ -47,6 +47,19 @@ def twins_of(method: MethodConfig) -> tuple[int, ...]:
     """Return of each grid point the first one that gives the same fits: the only one of them to be fitted."""
     first: dict[str, int] = {}
     return tuple(first.setdefault(_canonical(method, point), place) for place, point in enumerate(method.grid()))
+
+
+def idle_settings(method: MethodConfig) -> list[str]:
+    """Return the settings that a configuration gives values to which change no fit: gamma of a linear kernel."""
+    given: dict[str, set[str]] = {}
+    plain: dict[str, set[str]] = {}
+    for point in method.grid():
+        solver, plainest = method.solver_class(**point.settings), _plainest(method, point)
+        for name in point.settings:
+            value = getattr(solver, name)
+            given.setdefault(name, set()).add(repr(value))
+            plain.setdefault(name, set()).add(repr(getattr(plainest, name, value)))
+    return [name for name, values in plain.items() if len(values) == 1 and values != given[name]]
 
 
 def _canonical(method: MethodConfig, point: GridPoint) -> str:

@@ -11,6 +11,7 @@ from mlrank.experiment.cell import Cell, cells
 from mlrank.experiment.data import Data, plan
 from mlrank.experiment.desk import Desk, Event, Notify
 from mlrank.experiment.kernels import check_kernels
+from mlrank.experiment.points import idle_settings
 from mlrank.results import Claims, RunFolder
 from mlrank.search import Pilot, Pool, available_memory, local_pool, workers_that_fit
 from mlrank.solvers import SOLVERS
@@ -42,8 +43,9 @@ def run(
         Worker processes on this machine, or where to run instead; results do not depend on it.
     notify : function of an event, a mapping with "kind"
         "plan" (total, done: numbers of fits; missing: those of each run; jobs, jobs_wanted: workers that fit into
-        memory, and asked for), then "trial" and "run", one for each fit, with its record, and "best" whenever a grid
-        point is better than those before. Whatever is of one run has its "dataset", "split" and "method".
+        memory, and asked for; idle: by method, settings given that change nothing), then "trial" and "run", one for
+        each fit, with its record, and "best" whenever a grid point is better than those before. Whatever is of one
+        run has its "dataset", "split" and "method".
     retry_failed : bool
         Whether failed fits are made again.
     log_level : {"debug", "info", "error"}
@@ -72,7 +74,8 @@ def run(
             folder.sweep()
         desk = Desk(folder, claims, workers, notify, retry_failed)
         todo = [(data, [cell for cell in mine if not desk.finished(cell)]) for data, mine in planned]
-        notify({"kind": "plan", **_totals(planned, todo, desk), **workers_told})
+        idle = {name: found for name, method in config.methods.items() if (found := idle_settings(method))}
+        notify({"kind": "plan", **_totals(planned, todo, desk), **workers_told, "idle": idle})
         for data, mine in todo:
             if mine:
                 workers.load(data.table)

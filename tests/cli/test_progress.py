@@ -43,6 +43,15 @@ def test_the_time_left_comes_from_the_fits_of_each_method():
     assert out.getvalue() == "20 fits, 4 of them already done\n2 of 8 workers: more would not fit into memory\n"
 
 
+def test_settings_without_effect_are_told():
+    found, out = reporter(terminal=False)
+    found.notify({**PLAN, "jobs_wanted": 2, "idle": {"A": ["gamma"], "B": ["degree", "coef0"]}})
+    assert out.getvalue().splitlines()[1:] == [
+        "A: gamma has no effect on its fits",
+        "B: degree, coef0 have no effect on its fits",
+    ]
+
+
 def test_one_fit_is_not_several():
     found, out = reporter(terminal=False)
     found.notify({"kind": "plan", "total": 1, "done": 0, "missing": {}})

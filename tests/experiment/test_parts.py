@@ -8,6 +8,7 @@ import pytest
 from mlrank.config import parse_config
 from mlrank.errors import UserError
 from mlrank.experiment import plan_cells, run
+from mlrank.experiment.points import idle_settings
 from mlrank.metrics import evaluate
 from mlrank.solvers import PROJECTIONS, SOLVERS, TrainingSet
 from tests.experiment.small import small_config, small_data
@@ -237,3 +238,19 @@ def test_grid_points_that_differ_in_settings_without_effect_are_fitted_once(tmp_
         for key, i in values.items()
     }
     assert record["search"]["best"] == max(means.values())
+
+
+@pytest.mark.parametrize(
+    ("settings", "idle"),
+    [
+        ("kernel: linear, gamma: [2, 3], C: 1", ["gamma"]),
+        ("kernel: linear, gamma: [1, 2]", ["gamma"]),
+        ("kernel: [linear, rbf], gamma: [2, 3]", []),
+        ("kernel: rbf, gamma: 2, degree: 5, coef0: 3", ["degree", "coef0"]),
+        ("kernel: linear, C: [1, 2]", []),
+    ],
+)
+def test_settings_that_change_no_fit_are_found(tmp_path, settings, idle):
+    config = config_of(tmp_path, f"{{solver: binary_svm, {settings}}}")
+    (method,) = config.methods.values()
+    assert idle_settings(method) == idle

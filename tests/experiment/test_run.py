@@ -62,6 +62,7 @@ def test_a_run_cut_anywhere_goes_on_and_ends_the_same(tmp_path, after):
     redone = {event["record"]["key"] for event in events if event["kind"] == "trial"}
     assert not redone & set(before)
     done = len(before) + (after == 34)
+    assert events[0]["idle"] == {}
     missing = sum(entry["fits"] for entry in events[0]["missing"])
     assert (events[0]["total"], events[0]["done"], missing) == (35, done, 35 - done)
     assert contents(resumed) == contents(whole)

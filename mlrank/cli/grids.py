@@ -11,23 +11,29 @@ if TYPE_CHECKING:
 
     from mlrank.tables import Grid
 
-__all__ = ["print_grids"]
+__all__ = ["print_as_wide", "print_grids"]
 
 _FILE_WIDTH = 120
 
 
 def print_grids(grids: Sequence["Grid"], format: str) -> None:
     """Print grids in a format of `mlrank.tables.render_grids`, or as "rich" tables with a blank line between them."""
-    from rich.console import Console
-
     from mlrank.tables import render_grids, to_rich
 
     if format != "rich":
         typer.echo(render_grids(grids, format), nl=False)
         return
     for place, grid in enumerate(grids):
-        shown = to_rich(grid)
-        Console(width=_width_for(shown)).print(*([""] if place else []), shown, sep="\n")
+        if place:
+            typer.echo()
+        print_as_wide(to_rich(grid))
+
+
+def print_as_wide(shown: "Group") -> None:
+    """Print a table as wide as the terminal, or wider if it needs more."""
+    from rich.console import Console
+
+    Console(width=_width_for(shown)).print(shown)
 
 
 def _width_for(shown: "Group") -> int:

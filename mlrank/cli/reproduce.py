@@ -162,6 +162,7 @@ def _run(
 
     from mlrank.cli.figures import draw_figures
     from mlrank.cli.forecast import show_forecast
+    from mlrank.cli.grids import print_as_wide
     from mlrank.cli.related import show_related
     from mlrank.cli.show import show_run
     from mlrank.errors import UserError
@@ -182,7 +183,7 @@ def _run(
     folder, comparison = attempt(plan, asked)
     code = show_run(folder, plan.config.metrics, asked.as_json)
     if not asked.as_json:
-        console.print(comparison_to_rich(comparison))
+        print_as_wide(comparison_to_rich(comparison))
     if figures:
         draw_figures(recipe, plan.option, files, folder, asked.results, asked.jobs, asked.quiet, console)
     return code

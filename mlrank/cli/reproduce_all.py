@@ -56,6 +56,7 @@ def _outcome(
 ) -> "Outcome":
     """Run a table of a recipe; where only a forecast is asked for, show it, or add its JSON values to `forecasts`."""
     from mlrank.cli.forecast import forecast_values, show_forecast
+    from mlrank.cli.grids import print_as_wide
     from mlrank.reproduce import Outcome, comparison_to_rich
 
     name, table = (f"{recipe.name}-times", times.table) if times else (recipe.name, recipe.table)
@@ -75,7 +76,7 @@ def _outcome(
     except Exception as error:  # whatever stops one table, the others are wanted
         return Outcome(*head, problem=" ".join(str(error).split()) or type(error).__name__)
     if not asked.as_json:
-        console.print(comparison_to_rich(comparison))
+        print_as_wide(comparison_to_rich(comparison))
     return Outcome(*head, comparison, folder.runs())
 
 

@@ -44,6 +44,13 @@ class Flattening:
         self.first_gap = np.inf
         # Passes that start without flattening go on so while they are fast.
         self.plain = theta >= highest
+        self.search = search(lowest, highest)
+        next(self.search)
+
+    def choose(self, gap: float, outer: float, repair: float) -> None:
+        """Adapt theta, or search it where that has failed; `repair` is the part of the `gap` that theta is not for."""
+        self.adapt(gap - repair, outer)
+        self.theta = self.search.send(gap) or self.theta
 
     def adapt(self, gap: float, outer: float) -> None:
         """Move theta by the absolute `gap` and the part `outer` of it that is distance to the centre."""

@@ -30,7 +30,7 @@ from scipy.sparse import issparse
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_dense
 from mlrank.solvers import _rank_svm_kernels as kernels
-from mlrank.solvers._rank_svm_flattening import LONE, Flattening, search
+from mlrank.solvers._rank_svm_flattening import LONE, Flattening
 from mlrank.solvers._rank_svm_repair import meet_constraints
 
 __all__ = ["DenseSweeps", "FlatRows", "better_dense"]
@@ -154,8 +154,6 @@ class DenseSweeps:
         start = float(moment.sum() - highest) / len(moment)
         start = start if flat and start > LONE * highest else highest
         self.flattening = Flattening(start, 1e-12 * highest, highest)
-        self.search = search(1e-12 * highest, highest)
-        next(self.search)
         # Steps of the bias are of order 1 even where all dual variables together are small.
         start = max(self.flattening.theta, 0.5 / float(upper @ pairs.size))
         self.bias = Flattening(start, 1e-9 * start, 1e6 * start)
@@ -183,8 +181,7 @@ class DenseSweeps:
         part = self.penalised
         distance = self.free[:, part] - self.omega[:, part]
         if self.flat:
-            self.flattening.adapt(gap - self.repair, 0.5 * float(np.vdot(distance, distance)))
-            self.flattening.theta = self.search.send(gap) or self.flattening.theta
+            self.flattening.choose(gap, 0.5 * float(np.vdot(distance, distance)), self.repair)
         kept = self.flattening.kept(self.rows.moment[part])
         self.gain[part], self.pull[part] = kept, 1.0 - kept
         if self.rows.free:

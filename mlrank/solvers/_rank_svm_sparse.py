@@ -19,7 +19,7 @@ from scipy.sparse.linalg import svds
 
 from mlrank.arrays import Features, FloatArray, IntArray
 from mlrank.solvers import _rank_svm_kernels as kernels
-from mlrank.solvers._rank_svm_flattening import Flattening, search
+from mlrank.solvers._rank_svm_flattening import Flattening
 from mlrank.solvers._rank_svm_repair import meet_constraints
 
 __all__ = ["SparseRows", "SparseSweeps"]
@@ -85,8 +85,6 @@ class SparseSweeps:
         lowest, highest = float(rows.moment.min(initial=0.0)), float(rows.moment.max(initial=0.0)) or 1.0
         start = min(max(float(rows.norms.mean()) / 100, lowest), highest)
         self.flattening = Flattening(start if self.flat else highest, lowest, highest)
-        self.search = search(lowest, highest)
-        next(self.search)
         start = max(self.flattening.theta, 0.5 / float(upper @ pairs.size))
         self.bias_step = Flattening(start, 1e-9 * start, 1e6 * start)
         self.b = self.previous = np.zeros(pairs.n_labels)
@@ -117,8 +115,7 @@ class SparseSweeps:
     def start_round(self, gap: float) -> None:
         """Choose the flattening by the absolute `gap`, and move the centre to the current weights."""
         if self.flat:
-            self.flattening.adapt(gap - self.repair, 0.5 * float(np.vdot(self.excess, self.excess)))
-            self.flattening.theta = self.search.send(gap) or self.flattening.theta
+            self.flattening.choose(gap, 0.5 * float(np.vdot(self.excess, self.excess)), self.repair)
         self.pull = 1.0 - self.flattening.kept(self.rows.moment)
         self.scaled = self.rows.tops * np.sqrt(self.pull)
         self.norms = self.rows.norms - np.einsum("ij,ij->i", self.scaled, self.scaled)

@@ -131,10 +131,8 @@ class Problem:
 
     def turned_back(self, left: FloatArray, right: FloatArray | None) -> FloatArray:
         """Return weights (n_labels, n_features) from ``left @ right.T``, or from `left`, (n_features, r)."""
-        if self.labels is None or right is None:
-            right = self.labels if right is None else right
-        else:
-            right = self.labels @ right
+        if self.labels is not None:
+            right = self.labels if right is None else self.labels @ right
         return np.ascontiguousarray(left.T) if right is None else right @ left.T
 
     def system(self, gamma: float) -> EigenSystem | ProductSystem:

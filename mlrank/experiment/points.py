@@ -54,7 +54,8 @@ def idle_settings(method: MethodConfig) -> list[str]:
     given: dict[str, set[str]] = {}
     plain: dict[str, set[str]] = {}
     for point in method.grid():
-        solver, plainest = method.solver_class(**point.settings), _plainest(method, point)
+        solver = method.solver_class(**point.settings)
+        plainest = _plainest(solver)
         for name in point.settings:
             value = getattr(solver, name)
             given.setdefault(name, set()).add(repr(value))
@@ -64,12 +65,12 @@ def idle_settings(method: MethodConfig) -> list[str]:
 
 def _canonical(method: MethodConfig, point: GridPoint) -> str:
     """Return a text that is the same for grid points whose settings differ only where they have no effect."""
-    return repr((_plainest(method, point), point.threshold_settings, point.projection_settings))
+    solver = _plainest(method.solver_class(**point.settings))
+    return repr((solver, point.threshold_settings, point.projection_settings))
 
 
-def _plainest(method: MethodConfig, point: GridPoint) -> Any:
-    """Return the solver of a grid point with settings that have no effect at their defaults."""
-    solver = method.solver_class(**point.settings)
+def _plainest(solver: Any) -> Any:
+    """Return the solver with settings that have no effect at their defaults."""
     return solver.canonical() if hasattr(solver, "canonical") else solver
 
 
@@ -78,7 +79,7 @@ def _solved(method: MethodConfig, point: GridPoint) -> dict[str, Any]:
 
     Both then draw by the same seed, and their results agree to the last bit.
     """
-    kind = type(_plainest(method, point))
+    kind = type(_plainest(method.solver_class(**point.settings)))
     key = SOLVERS.key_of(kind)
     if kind is method.solver_class or key is None:
         return {}

@@ -230,6 +230,21 @@ def test_what_is_no_kernel_matrix_is_refused():
         check_gram(K)
 
 
+@pytest.mark.parametrize("key", [key for key in SOLVERS if hasattr(SOLVERS[key], "kernel")])
+def test_a_polynomial_that_is_no_kernel_is_refused(key):
+    """(x'z - 1)^2 and (x'z)^2.5, which is no number below 0, have no rows of which they are inner products."""
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    assert np.linalg.eigvalsh(KERNELS["polynomial"](X, X, degree=2, coef0=-1.0))[0] < -1
+    solver = SOLVERS[key]
+    with pytest.raises(ValueError, match=r"^coef0 must be a number, 0 or above, found -1\.0$"):
+        solver(kernel="polynomial", degree=2, coef0=-1.0)
+    with pytest.raises(ValueError, match=r"^degree must be a whole number, found 2\.5$"):
+        solver(kernel="polynomial", degree=2.5)
+    assert solver(kernel="rbf", coef0=-1.0, degree=2.5).coef0 == -1.0
+    with pytest.raises(ValueError, match=r"^kernel must be one of linear, .*, found 'rfb'\. Did you mean 'rbf'\?$"):
+        solver(kernel="rfb")
+
+
 @pytest.mark.parametrize("kernel", ["chi2", "precomputed"])
 def test_a_model_goes_without_what_it_shares(kernel):
     X, Z = histograms(12, 5, 0.8, 0), histograms(7, 5, 0.8, 1)

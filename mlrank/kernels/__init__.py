@@ -12,14 +12,12 @@ from typing import Any, TypeVar
 import numpy as np
 
 from mlrank.arrays import Features, FloatArray, as_dense
-from mlrank.errors import not_among
 
 __all__ = [
     "HISTOGRAM_KERNELS",
     "KERNELS",
     "Kernel",
     "canonical",
-    "check_kernel",
 ]
 
 S = TypeVar("S")
@@ -91,13 +89,6 @@ KERNELS: dict[str, Kernel] = {
 }
 # Those that take features of at least 0 alone.
 HISTOGRAM_KERNELS = frozenset({"chi2", "additive_chi2"})
-
-
-def check_kernel(name: str, precomputed: bool = False) -> None:
-    """Raise ValueError unless `name` is a key of KERNELS, or "precomputed" where that is allowed."""
-    known = (*KERNELS, "precomputed") if precomputed else tuple(KERNELS)
-    if name not in known:
-        raise ValueError(not_among("kernel", name, known))
 
 
 def canonical(solver: S) -> S:

@@ -11,11 +11,10 @@ from scipy.linalg import eigh
 
 from mlrank.arrays import Features, FloatArray
 from mlrank.errors import not_among
-from mlrank.kernels import check_kernel
 from mlrank.linalg import CenteredRows
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._ridge_space import RidgeSpace, check_penalty, kernel_space, linear_space, with_ones
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_positive
+from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_kernel, check_positive
 
 __all__ = [
     "HAT_BIASES",
@@ -141,8 +140,7 @@ def largest(matrix: FloatArray, count: int, noise: float) -> tuple[FloatArray, F
 def check_settings(solver: Any) -> None:
     """Raise ValueError for a setting of PLST, CPLST or FaIE out of range."""
     check_components(solver)
-    check_positive(solver, "gamma", "degree")
-    check_kernel(solver.kernel)
+    check_kernel(solver)
     check_penalty("lam", solver.lam)
     if getattr(solver, "hat_bias", "centre") not in HAT_BIASES:
         raise ValueError(not_among("hat_bias", solver.hat_bias, HAT_BIASES))

@@ -14,14 +14,7 @@ from mlrank.solvers._rank_svm_gram import check_size, gram_rows
 from mlrank.solvers._rank_svm_pairs import Pairs
 from mlrank.solvers._rank_svm_rows import FlatRows, better_dense
 from mlrank.solvers._rank_svm_sparse import SparseRows
-from mlrank.solvers.base import (
-    FitInfo,
-    LinearModel,
-    TrainingSet,
-    check_choices,
-    check_not_negative,
-    check_positive,
-)
+from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_choices, check_kernel, check_positive
 
 __all__ = ["BIAS", "Prepared", "check_settings", "cost", "fitted", "kernel_matrix", "prepare_plain"]
 
@@ -30,7 +23,6 @@ BIAS = {"augmented": 1.0, "free": 0.0, "none": 0.0}
 # Passes that a fit of moderate C takes, for estimates.
 PASSES = 30
 CHOICES: dict[str, tuple[str, ...]] = {
-    "kernel": (*KERNELS, "precomputed"),
     "bias": tuple(BIAS),
     "algorithm": ("dcd", "frank_wolfe"),
     "order": ("permuted", "cyclic"),
@@ -50,13 +42,9 @@ class Prepared:
 
 def check_settings(solver: Any) -> None:
     """Raise ValueError for a setting out of range, or settings that do not go together."""
-    check_positive(solver, "C", "gamma", "degree", "eps", "tol", "max_iter")
+    check_positive(solver, "C", "eps", "tol", "max_iter")
+    check_kernel(solver, precomputed=True)
     check_choices(solver, CHOICES)
-    if solver.kernel == "polynomial":
-        # With a negative constant it is no inner product, and part of the kernel matrix would be lost.
-        check_not_negative(solver, "coef0")
-        if solver.degree != int(solver.degree):
-            raise ValueError(f"degree must be a whole number, found {solver.degree!r}")
     if solver.order == "cyclic" and solver.bias == "free":
         raise ValueError("order 'cyclic' is Algorithm 1 as printed, whose bias is penalised; found bias 'free'")
     for name, value in (("order", "cyclic"), ("stop", "step")):

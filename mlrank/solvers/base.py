@@ -13,6 +13,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features, read_only, take_rows
 from mlrank.errors import not_among
+from mlrank.kernels import KERNELS
 
 __all__ = [
     "FitInfo",
@@ -22,6 +23,7 @@ __all__ = [
     "Solver",
     "TrainingSet",
     "check_choices",
+    "check_kernel",
     "check_not_negative",
     "check_positive",
     "is_pairwise",
@@ -249,6 +251,20 @@ def check_choices(solver: Any, choices: Mapping[str, Collection[Any]]) -> None:
     for name, known in choices.items():
         if getattr(solver, name) not in known:
             raise ValueError(not_among(name, getattr(solver, name), known))
+
+
+def check_kernel(solver: Any, precomputed: bool = False) -> None:
+    """Raise ValueError unless `kernel` is a key of KERNELS, or "precomputed" where allowed, and its constants make one.
+
+    A polynomial with a negative constant, or of a broken degree, is no inner product of rows: dual problems are then
+    not convex, and a decomposition of the matrix loses the part of its negative eigenvalues.
+    """
+    check_choices(solver, {"kernel": (*KERNELS, "precomputed") if precomputed else tuple(KERNELS)})
+    check_positive(solver, "gamma", "degree")
+    if solver.kernel == "polynomial":
+        check_not_negative(solver, "coef0")
+        if solver.degree != int(solver.degree):
+            raise ValueError(f"degree must be a whole number, found {solver.degree!r}")
 
 
 def relative_gap(primal: float, dual: float) -> float:

@@ -24,10 +24,18 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, as_dense, take_rows
-from mlrank.kernels import canonical, check_kernel
+from mlrank.kernels import canonical
 from mlrank.kernels.rows import KernelRows
 from mlrank.solvers._kernel_model import KernelModel
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_choices, check_positive, relative_gap
+from mlrank.solvers.base import (
+    FitInfo,
+    LinearModel,
+    TrainingSet,
+    check_choices,
+    check_kernel,
+    check_positive,
+    relative_gap,
+)
 
 __all__ = ["BinarySVM", "KernelModel"]
 
@@ -85,8 +93,8 @@ class BinarySVM:
     USES_KNOWN: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_positive(self, "C", "gamma", "degree", "tol", "max_iter")
-        check_kernel(self.kernel, precomputed=True)
+        check_positive(self, "C", "tol", "max_iter")
+        check_kernel(self, precomputed=True)
         check_choices(self, {"loss": LOSSES})
         if self.loss == "squared_hinge" and self.kernel != "linear":
             raise ValueError(f"loss 'squared_hinge' is linear only, found kernel {self.kernel!r}")

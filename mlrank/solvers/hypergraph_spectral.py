@@ -32,7 +32,7 @@ from scipy.sparse import hstack, issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray, as_features
 from mlrank.hypergraph import EXPANSIONS, expansion_factor, hyperedge_weights
-from mlrank.kernels import KERNELS, check_kernel
+from mlrank.kernels import KERNELS
 from mlrank.linalg import CenteredRows, centre_columns, range_basis
 from mlrank.solvers._hypergraph_directions import (
     Directions,
@@ -45,7 +45,15 @@ from mlrank.solvers._hypergraph_heads import HEADS, LinearHead, NeighborModel, r
 from mlrank.solvers._hypergraph_projection import KernelProjection, Projection
 from mlrank.solvers._hypergraph_systems import BACKENDS, MEDIUM, System
 from mlrank.solvers._kernel_model import KernelModel
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_choices, check_not_negative, check_positive
+from mlrank.solvers.base import (
+    FitInfo,
+    LinearModel,
+    TrainingSet,
+    check_choices,
+    check_kernel,
+    check_not_negative,
+    check_positive,
+)
 from mlrank.solvers.binary_svm import LOSSES
 
 __all__ = ["HypergraphSpectral", "KernelProjection", "Projection"]
@@ -143,9 +151,9 @@ class HypergraphSpectral:
     TRANSDUCTIVE: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_positive(self, "svm_C", "svm_tol", "ridge_lam", "n_neighbors", "gamma", "degree", "tol", "max_iter")
+        check_positive(self, "svm_C", "svm_tol", "ridge_lam", "n_neighbors", "tol", "max_iter")
         check_not_negative(self, "lam", "nu")
-        check_kernel(self.kernel)
+        check_kernel(self)
         check_choices(self, CHOICES)
         self._check_together()
 

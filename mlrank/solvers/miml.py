@@ -31,7 +31,6 @@ from typing import ClassVar
 import numpy as np
 
 from mlrank.arrays import BoolArray, FloatArray, IntArray, take_rows
-from mlrank.kernels import check_kernel
 from mlrank.solvers._compressed_model import CompressedModel, compressed_model, rows_space
 from mlrank.solvers._label_queries import RULES, query_order
 from mlrank.solvers._label_space import check_components, n_components_of
@@ -39,7 +38,7 @@ from mlrank.solvers._missing_labels import notes
 from mlrank.solvers._ridge_space import RidgeSpace
 from mlrank.solvers._sparse_bayes import relevance
 from mlrank.solvers._transductive import all_rows
-from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_positive
+from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_positive
 
 __all__ = ["CompressedModel", "SparseBayesianCS"]
 
@@ -106,8 +105,8 @@ class SparseBayesianCS:
 
     def __post_init__(self) -> None:
         check_components(self)
-        check_positive(self, "s2", "c2", "budget", "gamma", "degree", "tol", "max_iter")
-        check_kernel(self.kernel)
+        check_positive(self, "s2", "c2", "budget", "tol", "max_iter")
+        check_kernel(self)
         check_choices(self, CHOICES)
         if self.budget > 1:
             raise ValueError(f"budget is a part of the rows, at most 1, found {self.budget!r}")

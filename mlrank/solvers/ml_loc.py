@@ -30,14 +30,22 @@ import numpy as np
 from scipy.sparse import csr_array, hstack, issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray, as_features, read_only
-from mlrank.kernels import KERNELS, check_kernel
+from mlrank.kernels import KERNELS
 from mlrank.linalg import CenteredRows
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._label_space import check_components, n_components_of
 from mlrank.solvers._loc_codes import best_codes
 from mlrank.solvers._loc_groups import Groups, column_spread, divided, label_groups
 from mlrank.solvers._ridge_space import RidgeSpace, linear_space
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_choices, check_not_negative, check_positive
+from mlrank.solvers.base import (
+    FitInfo,
+    LinearModel,
+    TrainingSet,
+    check_choices,
+    check_kernel,
+    check_not_negative,
+    check_positive,
+)
 from mlrank.solvers.binary_svm import BinarySVM
 
 __all__ = ["MLLOC", "LocModel"]
@@ -119,9 +127,9 @@ class MLLOC:
 
     def __post_init__(self) -> None:
         check_components(self, "n_groups")
-        check_positive(self, "lam1", "gamma", "degree", "code_lam", "tol", "max_iter")
+        check_positive(self, "lam1", "code_lam", "tol", "max_iter")
         check_not_negative(self, "lam2")
-        check_kernel(self.kernel)
+        check_kernel(self)
         check_choices(self, {"label_coding": CODINGS})
 
     def prepare(self, train: TrainingSet) -> Begun:

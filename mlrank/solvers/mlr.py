@@ -43,7 +43,7 @@ from typing import ClassVar
 import numpy as np
 
 from mlrank.arrays import FloatArray, read_only
-from mlrank.kernels import KERNELS, canonical
+from mlrank.kernels import canonical
 from mlrank.kernels.rows import KernelRows
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._mlr_ascent import Ascent, ascend
@@ -54,6 +54,7 @@ from mlrank.solvers.base import (
     LinearModel,
     TrainingSet,
     check_choices,
+    check_kernel,
     check_not_negative,
     check_positive,
     relative_gap,
@@ -62,7 +63,6 @@ from mlrank.solvers.base import (
 __all__ = ["MultiLabelRanking"]
 
 CHOICES: dict[str, tuple[str, ...]] = {
-    "kernel": (*KERNELS, "precomputed"),
     "formulation": ("approximate", "exact"),
     "bias": ("none", "augmented"),
     "C_convention": ("eq4", "eq2"),
@@ -145,8 +145,9 @@ class MultiLabelRanking:
     USES_KNOWN: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_positive(self, "C", "gamma", "degree", "tol", "max_iter")
+        check_positive(self, "C", "tol", "max_iter")
         check_not_negative(self, "correlation")
+        check_kernel(self, precomputed=True)
         check_choices(self, CHOICES)
         if self.correlation >= 1:
             raise ValueError(f"correlation must be below 1, found {self.correlation:g}")

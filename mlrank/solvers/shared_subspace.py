@@ -27,12 +27,12 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mlrank.arrays import FloatArray
-from mlrank.kernels import canonical, check_kernel
+from mlrank.kernels import canonical
 from mlrank.kernels.rows import KernelRows
 from mlrank.linalg import CenteredRows
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._ridge_space import RidgeSpace, gram_space, linear_space
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_not_negative, check_positive
+from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_kernel, check_not_negative
 
 __all__ = ["SharedSubspace", "default_rank"]
 
@@ -86,8 +86,7 @@ class SharedSubspace:
 
     def __post_init__(self) -> None:
         check_not_negative(self, "alpha", "beta")
-        check_positive(self, "gamma", "degree")
-        check_kernel(self.kernel, precomputed=True)
+        check_kernel(self, precomputed=True)
         _check_rank(self.rank)
 
     def canonical(self) -> "SharedSubspace":

@@ -36,12 +36,20 @@ from typing import ClassVar
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray
-from mlrank.kernels import KERNELS, canonical, check_kernel
+from mlrank.kernels import KERNELS, canonical
 from mlrank.kernels.rows import KernelRows
 from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers._svm_perf_planes import LabelSearch, Point, Side, Solution
 from mlrank.solvers._svm_perf_platt import log_odds
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_choices, check_positive, relative_gap
+from mlrank.solvers.base import (
+    FitInfo,
+    LinearModel,
+    TrainingSet,
+    check_choices,
+    check_kernel,
+    check_positive,
+    relative_gap,
+)
 
 __all__ = ["SVMPerfROC", "search_labels"]
 
@@ -146,8 +154,8 @@ class SVMPerfROC:
     USES_KNOWN: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_positive(self, "C", "gamma", "degree", "tol", "max_iter")
-        check_kernel(self.kernel, precomputed=True)
+        check_positive(self, "C", "tol", "max_iter")
+        check_kernel(self, precomputed=True)
         check_choices(self, {"C_convention": C_CONVENTION, "planes": PLANES})
 
     def canonical(self) -> "SVMPerfROC":

@@ -78,18 +78,6 @@ def test_more_pairs_than_memory_holds_are_refused_with_their_number(monkeypatch)
         RankSVM(max_iter=1).fit(TrainingSet(X, Y))
 
 
-@pytest.mark.parametrize("solver", [RankSVM, RankHLapSVM])
-def test_a_polynomial_that_is_no_kernel_is_refused(solver):
-    """(x'z - 1)^2 has negative eigenvalues, whose part of the matrix no rows can hold."""
-    X = random_problem()[0]
-    assert np.linalg.eigvalsh((X @ X.T - 1) ** 2)[0] < -1
-    with pytest.raises(ValueError, match="coef0 must be a number, 0 or above, found -1"):
-        solver(kernel="polynomial", degree=2, coef0=-1.0)
-    with pytest.raises(ValueError, match=r"degree must be a whole number, found 2\.5"):
-        solver(kernel="polynomial", degree=2.5)
-    assert solver(kernel="rbf", coef0=-1.0).coef0 == -1.0
-
-
 @pytest.mark.parametrize("C", [1e4, 1e5, 1e6])
 @pytest.mark.parametrize("kind", ["without bias", "unscaled"])
 def test_large_C_where_labels_cannot_be_separated(kind, C):

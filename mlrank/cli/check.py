@@ -96,15 +96,16 @@ def _print(checkup: "Checkup", as_json: bool) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console()
+    from mlrank.cli.grids import print_as_wide
+
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold")
     grid.add_column(overflow="fold")
     for key, value in checkup.facts.items():
         if key != "label_frequencies" and value is not None:
             grid.add_row(key.replace("_", " "), escape(f"{value:.4g}" if isinstance(value, float) else str(value)))
-    console.print(grid)
-    console.print(_chart(checkup.facts["label_frequencies"], checkup.facts["n_samples"]))
+    print_as_wide(grid, _chart(checkup.facts["label_frequencies"], checkup.facts["n_samples"]))
+    console = Console()
     for finding in checkup.findings:
         console.print(f"[{_STYLES[finding.level]}]{finding.level}[/]  {escape(finding.message)}", highlight=False)
         for place in finding.places[:SHOWN_PLACES]:

@@ -40,8 +40,9 @@ def list_datasets(as_json: Json = False) -> None:
     if as_json:
         _print_json(rows)
         return
-    from rich.console import Console
     from rich.table import Table
+
+    from mlrank.cli.grids import print_as_wide
 
     table = Table("name", "n (train + test)", "d", "k", "labels/row", "read from", box=None, header_style="bold")
     for column in table.columns[1:5]:
@@ -51,7 +52,7 @@ def list_datasets(as_json: Json = False) -> None:
         sizes = ("?" if row[key] is None else str(row[key]) for key in ("n_features", "n_labels"))
         cells = (n, *sizes, "?" if row["cardinality"] is None else f"{row['cardinality']:.3f}")
         table.add_row(row["name"], *cells, row["read_from"])
-    Console().print(table)
+    print_as_wide(table)
     typer.echo("missing: 'mlrank datasets info NAME' says how to get it")
 
 
@@ -114,11 +115,11 @@ def _print_json(value: Any) -> None:
 
 
 def _print_described(described: dict[str, Any]) -> None:
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    console = Console()
+    from mlrank.cli.grids import print_as_wide
+
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold")
     # Addresses and hashes are there to be copied: better long than cut.
@@ -126,7 +127,7 @@ def _print_described(described: dict[str, Any]) -> None:
     for key, value in described.items():
         for place, line in enumerate(_lines(key, value)):
             grid.add_row("" if place else key.replace("_", " "), escape(line))
-    console.print(grid)
+    print_as_wide(grid)
 
 
 def _lines(key: str, value: Any) -> list[str]:

@@ -126,10 +126,10 @@ def _judge(
 
 def _print(judged: "Judged", metrics: list[str]) -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
+    from mlrank.cli.grids import print_as_wide
     from mlrank.metrics import METRICS
 
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
@@ -142,7 +142,5 @@ def _print(judged: "Judged", metrics: list[str]) -> None:
         value = "-" if found.value != found.value else f"{found.value:.4f}"
         over = "all cells" if found.unit == "all" else f"{found.n_defined} of {found.n_total} {found.unit}"
         table.add_row(f"{name} {arrow}", value, over)
-    console = Console()
-    console.print(Text(judged.title, style="bold"), Text(), table, sep="\n")
-    for note in judged.notes:
-        console.print(Text(f"- {note}", style="dim"))
+    notes = (Text(f"- {note}", style="dim") for note in judged.notes)
+    print_as_wide(Text(judged.title, style="bold"), Text(), table, *notes)

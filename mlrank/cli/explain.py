@@ -68,9 +68,9 @@ def explain(
 
 
 def _list(as_json: bool) -> None:
-    from rich.console import Console
     from rich.table import Table
 
+    from mlrank.cli.grids import print_as_wide
     from mlrank.explain import topics
     from mlrank.results import dump_json
 
@@ -82,7 +82,7 @@ def _list(as_json: bool) -> None:
         table = Table(title=f"{kind}s", title_justify="left", box=None, show_header=False, pad_edge=False)
         for name, summary in names.items():
             table.add_row(name, summary)
-        Console().print(table, "")
+        print_as_wide(table, "")
 
 
 def _values(found: Sequence["Topic"], run: Path, methods: Sequence[str] | None) -> "Grid":

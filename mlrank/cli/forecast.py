@@ -53,15 +53,16 @@ def _plain(cell: "CellForecast") -> dict[str, Any]:
 
 
 def _print_table(found: list["CellForecast"]) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from mlrank.cli.grids import print_as_wide
 
     table = Table("data set / split / method", "fits", "left", "a fit", "from", "all", "memory")
     for cell in found:
         origin = "finished fits" if cell.measured else "a pilot fit"
         each, total = _duration(cell.search.seconds), _duration(cell.seconds)
         table.add_row(cell.cell, str(cell.n_fits), str(cell.n_left), each, origin, total, f"{cell.bytes / 1e6:,.0f} MB")
-    Console().print(table)
+    print_as_wide(table)
 
 
 def _duration(seconds: float | None) -> str:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from rich.console import Group
+    from rich.console import RenderableType
 
     from mlrank.tables import Grid
 
 __all__ = ["print_as_wide", "print_grids"]
 
 _FILE_WIDTH = 120
+_UNBOUND = 1_000_000
 
 
 def print_grids(grids: Sequence["Grid"], format: str) -> None:
@@ -29,25 +30,37 @@ def print_grids(grids: Sequence["Grid"], format: str) -> None:
         print_as_wide(to_rich(grid))
 
 
-def print_as_wide(shown: "Group") -> None:
-    """Print a table as wide as the terminal, or wider if it needs more."""
+def print_as_wide(*shown: "RenderableType") -> None:
+    """Print tables, and what goes with them, as wide as the terminal, or wider if they need more.
+
+    A file or pipe has room for every row of a table in one line, for the next program to read.
+    """
     from rich.console import Console
 
-    Console(width=_width_for(shown)).print(shown)
+    console = Console(width=_width_for(shown))
+    for part in shown:
+        console.print(part)
 
 
-def _width_for(shown: "Group") -> int:
-    """Return the width of the terminal, or of the table if it needs more: rich would cut its columns off.
+def _width_for(shown: Sequence["RenderableType"]) -> int:
+    """Return the width of the terminal, or of the widest table if it needs more: rich would cut its columns off.
 
     In a file or pipe that names no width there is room for lines that would break a setting in a terminal.
     """
     from rich.console import Console
+    from rich.measure import Measurement
     from rich.segment import Segment
+    from rich.table import Table
 
     console = Console()
-    width = console.width if console.is_terminal or "COLUMNS" in os.environ else max(console.width, _FILE_WIDTH)
+    width = console.width
+    if not (console.is_terminal or "COLUMNS" in os.environ):
+        unbound = console.options.update(width=_UNBOUND)
+        tables = [Measurement.get(console, unbound, part).maximum for part in shown if isinstance(part, Table)]
+        width = max(width, _FILE_WIDTH, *tables)
     while True:
-        lines = Segment.split_lines(console.render(shown, console.options.update(width=width)))
+        options = console.options.update(width=width)
+        lines = [line for part in shown for line in Segment.split_lines(console.render(part, options))]
         needed = max(map(Segment.get_line_length, lines), default=0)
         if needed <= width:
             return width

@@ -138,16 +138,16 @@ def _fetch(recipe: "Recipe", quiet: bool) -> None:
 
 
 def _list() -> None:
-    from rich.console import Console
     from rich.table import Table
 
+    from mlrank.cli.grids import print_as_wide
     from mlrank.reproduce import load_recipe, recipes
 
     table = Table("name", "table", "paper")
     for name in recipes():
         recipe = load_recipe(name)
         table.add_row(name, recipe.table, recipe.paper)
-    Console().print(table)
+    print_as_wide(table)
 
 
 def _run(

@@ -68,7 +68,8 @@ def _print_states(found: dict[str, list["RunState"]]) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console()
+    from mlrank.cli.grids import print_as_wide
+
     table = Table("experiment", "data set", "split", "method", "state", "search fits", "failed")
     for name, states in found.items():
         for state in states:
@@ -76,7 +77,8 @@ def _print_states(found: dict[str, list["RunState"]]) -> None:
             fits = f"{state.n_done}/{state.n_trials}"
             failed = str(len(state.errors) or "")
             table.add_row(name, state.dataset, state.split, state.method, shown, fits, failed)
-    console.print(table)
+    print_as_wide(table)
+    console = Console()
     for states in found.values():
         for state in states:
             for error in dict.fromkeys(state.errors):

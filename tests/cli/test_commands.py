@@ -92,6 +92,42 @@ def test_a_terminal_of_80_columns_loses_no_column_of_a_wide_table(mlrank, tmp_pa
         assert word in printed
 
 
+def test_a_pipe_gets_every_row_of_a_table_in_one_line(tmp_path):
+    X, Y = small_data()
+    for part, rows in (("train", slice(60)), ("test", slice(60, None))):
+        write_libsvm(tmp_path / f"{part}.svm", X[rows], Y[rows])
+    name = "A method with a name of one hundred and more letters, as those that tell their settings tend to have it"
+    write_config(tmp_path / "c.yaml", ("Binary-SVM:", f"{name}:"))
+    environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "MLRANK_DATA")}
+    wanted = {
+        "train c.yaml --dry-run": f"train / official / {name} ",
+        "status c.yaml": f" {name} ",
+        "reproduce --list": "Efficient Multi-label Classification with Hypergraph Regularization, CVPR 2009",
+        "explain": "that the scores order rightly, a tied pair counting 1/2 (the area under the ROC curve); unweighted",
+        "datasets info mediamill": "or set MLRANK_DATA to a folder that holds libsvm/mediamill-train-exp1.svm.bz2",
+    }
+    command = [sys.executable, "-c", COMMANDS, *wanted]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    for text, words in zip(done.stdout.split(NEXT)[1:], wanted, strict=True):
+        assert wanted[words] in text, words
+
+
+# In one process, as loading takes most of their time.
+NEXT = "~next~"
+COMMANDS = f"""
+import sys
+from mlrank.cli import main
+for words in sys.argv[1:]:
+    sys.argv = ["mlrank", *words.split()]
+    print("{NEXT}")
+    try:
+        main()
+    except SystemExit as stopped:
+        assert not stopped.code
+"""
+
+
 def test_a_warning_is_one_line_without_a_place_in_the_code(mlrank, monkeypatch):
     def warn(standalone_mode):
         for _ in range(2):

@@ -21,17 +21,24 @@ class UserError(Exception):
         The file in which it is wrong.
     line, column : int, optional
         Where in that file, both counted from 1.
+    setting : str, optional
+        The argument that is wrong, for a caller that knows where its value was written.
     """
 
     def __init__(
-        self, message: str, path: Path | str | None = None, line: int | None = None, column: int | None = None
+        self,
+        message: str,
+        path: Path | str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        setting: str | None = None,
     ) -> None:
         position = ":".join(str(part) for part in (path, line, column) if part is not None)
         super().__init__(f"{position}: {message}" if position else message)
-        self.message, self.path, self.line, self.column = message, path, line, column
+        self.message, self.path, self.line, self.column, self.setting = message, path, line, column, setting
 
     def __reduce__(self) -> tuple[type["UserError"], tuple[object, ...]]:
-        return UserError, (self.message, self.path, self.line, self.column)
+        return UserError, (self.message, self.path, self.line, self.column, self.setting)
 
 
 def unknown_name(what: str, found: object, known: Iterable[str], listed_by: str | None = None) -> str:

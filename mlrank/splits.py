@@ -113,7 +113,7 @@ def kfold(Y: BoolArray, folds: int, seed: int, stratified: bool) -> list[tuple[I
     if folds < 2:
         raise UserError(f"k-fold needs 2 folds or more, found {folds}")
     if folds > n_samples:
-        raise UserError(f"{folds} folds need {folds} rows or more, the data has {n_samples}")
+        raise UserError(f"{folds} folds need {folds} rows or more, the data has {n_samples}", setting="folds")
     base, extra = divmod(n_samples, folds)
     sizes = np.full(folds, base) + (np.arange(folds) < extra)
     part = _parts(Y, sizes, seed, stratified)
@@ -159,9 +159,9 @@ def _count(n_samples: int, size: float) -> int:
 
 def _official(n_samples: int, official: tuple[IntArray, IntArray] | None, repeats: int) -> Split:
     if official is None:
-        raise UserError("the data set comes without an official split; use kind 'holdout' or 'kfold'")
+        raise UserError("the data set comes without an official split; use kind 'holdout' or 'kfold'", setting="kind")
     if repeats != 1:
-        raise UserError(f"the official split is one split, it cannot be repeated {repeats} times")
+        raise UserError(f"the official split is one split, it cannot be repeated {repeats} times", setting="repeats")
     train, test = (np.asarray(rows, dtype=np.int64) for rows in official)
     _assert_complete(n_samples, train, test)
     return Split("official", train, test)
@@ -198,11 +198,11 @@ def _strata(Y: BoolArray, single: int | None, multiple: int | None, seed: int, n
     if single is None or multiple is None:
         raise UserError("strata needs both single and multiple: numbers of rows with one label and with several")
     rng, n_labels, chosen = np.random.default_rng(seed), Y.sum(axis=1), np.zeros(Y.shape[0], dtype=np.bool_)
-    strata = (("one label", single, n_labels == 1), ("several labels", multiple, n_labels > 1))
-    for what, wanted, stratum in strata:
+    one, several = ("single", "one label", single), ("multiple", "several labels", multiple)
+    for (setting, what, wanted), stratum in ((one, n_labels == 1), (several, n_labels > 1)):
         rows = np.flatnonzero(stratum)
         if wanted > rows.size:
-            raise UserError(f"strata wants {wanted} rows with {what}, the data has {rows.size}")
+            raise UserError(f"strata wants {wanted} rows with {what}, the data has {rows.size}", setting=setting)
         chosen[rng.choice(rows, wanted, replace=False)] = True
     return _test_the_rest(chosen, "strata", name)
 

@@ -68,11 +68,15 @@ def load_stored_config(path: Path | str) -> ExperimentConfig:
     UserError
         As `load_config`.
     """
-    return parse_config(read_yaml(path), path, stored=True)
+    return parse_config(read_yaml(path), Path(path), stored=True)
 
 
 def parse_config(text: str, path_for_messages: Path | str, *, stored: bool = False) -> ExperimentConfig:
-    """Read an experiment from YAML text; see `load_config`, and for `stored` `load_stored_config`."""
+    """Read an experiment from YAML text; see `load_config`, and for `stored` `load_stored_config`.
+
+    Text of no file, such as a recipe's, is nowhere to be looked at: `path_for_messages` then is no Path, and mistakes
+    that show with the data are told without a place.
+    """
     data, positions, problems = parse_yaml(text, path_for_messages)
     report = Report(positions, stored)
     report.problems += problems
@@ -87,7 +91,7 @@ def parse_config(text: str, path_for_messages: Path | str, *, stored: bool = Fal
             _translate(detail, report)
     if report.problems:
         raise FileErrors(report.problems)
-    return config
+    return config.read_from(positions) if isinstance(path_for_messages, Path) else config
 
 
 def _translate(detail: ErrorDetails, report: Report) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 from pydantic_core import PydanticCustomError
 
 from mlrank.config.grid import MethodConfig
@@ -16,6 +16,8 @@ from mlrank.config.names import (
     split_kinds,
     variable_roles,
 )
+from mlrank.config.places import Places
+from mlrank.yamlfile import Positions
 
 __all__ = ["DatasetConfig", "ExperimentConfig", "SearchConfig", "SplitConfig", "SubsetConfig"]
 
@@ -227,6 +229,17 @@ class ExperimentConfig(BaseModel):
     search: SearchConfig = SearchConfig()
     metrics: Annotated[tuple[MetricName, ...], BeforeValidator(_as_tuple), Field(min_length=1)] = TABLE_METRICS
     seed: Annotated[int, Field(ge=0)] = 0
+    _places: Places = PrivateAttr(Places())
+
+    @property
+    def places(self) -> Places:
+        """Where the values stand in the file that they were read from."""
+        return self._places
+
+    def read_from(self, positions: Positions) -> "ExperimentConfig":
+        """Note where the values stand, and return self."""
+        self._places = Places(positions)
+        return self
 
     @model_validator(mode="after")
     def _nothing_twice(self) -> "ExperimentConfig":

@@ -79,7 +79,8 @@ def _frequent_enough(dataset: Dataset, least: int, changes: list[str]) -> Datase
     kept = np.flatnonzero(positives >= least)
     if kept.size == 0:
         most = int(positives.max())
-        raise UserError(f"min_positives {least} leaves no label of '{dataset.name}': the most frequent has {most}")
+        message = f"min_positives {least} leaves no label of '{dataset.name}': the most frequent has {most}"
+        raise UserError(message, setting="min_positives")
     changes.append(f"kept the {kept.size} of {dataset.n_labels} labels with {least} positives or more")
     return _take_labels(dataset, kept)
 
@@ -113,7 +114,7 @@ def _most(counts: Any, number: int) -> Any:
 
 def _check_count(dataset: Dataset, setting: str, asked: int, available: int) -> None:
     if asked < 1:
-        raise UserError(f"{setting} must be 1 or more, found {asked}")
+        raise UserError(f"{setting} must be 1 or more, found {asked}", setting=setting)
     if asked > available:
         what = {"rows": "rows", "top_labels": "labels", "top_features": "features"}[setting]
-        raise UserError(f"{setting} asks for {asked} of the {available} {what} of '{dataset.name}'")
+        raise UserError(f"{setting} asks for {asked} of the {available} {what} of '{dataset.name}'", setting=setting)

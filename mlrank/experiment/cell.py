@@ -242,7 +242,8 @@ def cells(config: ExperimentConfig, data: Data) -> Iterator[Cell]:
         seed = int(trial_key(data=data.hash, split=split.name, seed=config.seed)[:8], 16)
         mask = data.mask(number)
         Y, known = data.dataset.Y[split.train], None if data.known is None else data.known[mask, split.train]
-        pairs = kfold(Y if known is None else Y & known, search.folds, seed, search.stratified)
+        with config.places.errors_at("search", about=f"'{data.dataset.name}': "):
+            pairs = kfold(Y if known is None else Y & known, search.folds, seed, search.stratified)
         folds = tuple((split.train[train], split.train[test]) for train, test in pairs)
         for method in config.methods.values():
             yield Cell(config, method, data, split, folds, mask)

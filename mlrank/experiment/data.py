@@ -49,23 +49,22 @@ def plan(config: ExperimentConfig) -> list[Data]:
         another one.
     """
     found: dict[str, Data] = {}
-    for entry in config.datasets:
-        data = _prepare_data(config, entry)
-        name = data.dataset.name
-        if name in found:
-            raise UserError(f"two data sets are called '{name}', so one would take the place of the other's runs")
-        found[name] = data
+    for place, entry in enumerate(config.datasets):
+        with config.places.errors_at("datasets", place):
+            dataset = _load(entry)
+            name = dataset.name
+            if name in found:
+                raise UserError(f"two data sets are called '{name}', so one would take the place of the other's runs")
+        found[name] = _prepare_data(config, dataset)
     return list(found.values())
 
 
-def _prepare_data(config: ExperimentConfig, entry: DatasetConfig) -> Data:
-    dataset = _load(entry)
-    dataset, changes = subset(dataset, **config.subset.model_dump(), seed=config.seed)
+def _prepare_data(config: ExperimentConfig, dataset: Dataset) -> Data:
+    with config.places.errors_at("subset"):
+        dataset, changes = subset(dataset, **config.subset.model_dump(), seed=config.seed)
     how = config.split.model_dump(exclude={"missing_labels"})
-    try:
+    with config.places.errors_at("split", about=f"'{dataset.name}': "):
         splits = make_splits(dataset.Y, dataset.official, config.seed, **how)
-    except UserError as error:
-        raise UserError(f"'{dataset.name}': {error.message}") from error
     known, said = _known(config, dataset, splits)
     changes = [*changes, *_split_notes(config, splits), *_label_notes(dataset, splits), *said]
     return Data(dataset, dataset_hash(dataset), tuple(splits), tuple(changes), known)

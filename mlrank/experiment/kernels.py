@@ -23,14 +23,15 @@ def check_kernels(config: ExperimentConfig, dataset: Dataset) -> None:
     """
     checked = False
     for method in config.methods.values():
-        try:
-            if method.pairwise and not checked:  # O(n^3), and the same for every method
-                _check_matrix(dataset)
-                checked = True
-            elif method.projection_class is None and HISTOGRAM_KERNELS & set(method.kernels):
-                _check_features(config.scale, method, dataset)
-        except ValueError as error:
-            raise UserError(f"'{dataset.name}', method '{method.name}': {error}") from error
+        with config.places.errors_at("methods", method.name, "kernel"):
+            try:
+                if method.pairwise and not checked:  # O(n^3), and the same for every method
+                    _check_matrix(dataset)
+                    checked = True
+                elif method.projection_class is None and HISTOGRAM_KERNELS & set(method.kernels):
+                    _check_features(config.scale, method, dataset)
+            except ValueError as error:
+                raise UserError(f"'{dataset.name}', method '{method.name}': {error}") from error
 
 
 def _check_matrix(dataset: Dataset) -> None:

@@ -116,13 +116,14 @@ def plan_cells(config: ExperimentConfig) -> list[Planned]:
         If the configuration does not fit the data or its own bound on fits.
     """
     planned = [(item, list(cells(config, item))) for item in plan(config)]
-    for item, _ in planned:
-        _check_unknown(config, item)
+    for place, (item, _) in enumerate(planned):
+        with config.places.errors_at("datasets", place):
+            _check_unknown(config, item)
         check_kernels(config, item.dataset)
         _check_thresholds(config, item)
     most = config.search.max_fits
-    for _, mine in planned:
-        for cell in mine:
+    with config.places.errors_at("search", "max_fits"):
+        for cell in (cell for _, mine in planned for cell in mine):
             if most is not None and cell.n_trials > most:
                 raise UserError(
                     f"the search of method '{cell.method.name}' by strategy '{config.search.strategy}' needs "
@@ -149,11 +150,12 @@ def _check_thresholds(config: ExperimentConfig, data: Data) -> None:
     """Refuse thresholds that do not fit the number of labels."""
     for method in config.methods.values():
         kind: Any = THRESHOLDS[method.threshold]
-        for point in method.grid() if hasattr(kind, "check") else ():
-            try:
-                kind(**point.threshold_settings).check(data.dataset.n_labels)
-            except ValueError as error:
-                raise UserError(f"'{data.dataset.name}', method '{method.name}': {error}") from error
+        with config.places.errors_at("methods", method.name, "threshold"):
+            for point in method.grid() if hasattr(kind, "check") else ():
+                try:
+                    kind(**point.threshold_settings).check(data.dataset.n_labels)
+                except ValueError as error:
+                    raise UserError(f"'{data.dataset.name}', method '{method.name}': {error}") from error
 
 
 def _totals(planned: Sequence[Planned], todo: Sequence[Planned], desk: Desk) -> dict[str, Any]:

@@ -146,6 +146,25 @@ MISTAKES = [
     ([("C: [0.1, 1, 10]", "C: []")], "c.yaml:7:39: the grid of 'C' is empty"),
     ([("f1_micro", "f1_mikro")], "c.yaml:9:28: unknown metric 'f1_mikro'. Did you mean 'f1_micro'?"),
     ([("train.svm", "trian.svm")], "trian.svm: "),
+    ([("{train: train.svm", "scen, {train: train.svm")], "c.yaml:3:12: unknown data set 'scen'. Did you mean 'scene'?"),
+    ([("}]", "}, {train: ./train.svm, test: test.svm}]")], "c.yaml:3:48: two data sets are called 'train'"),
+    ([("seed: 3", "subset:\n  top_labels: 99")], "c.yaml:11:15: top_labels asks for 99 of the 4 labels of 'train'"),
+    ([("seed: 3", "subset: {min_positives: 99}")], "c.yaml:10:25: min_positives 99 leaves no label of 'train'"),
+    ([("official", "kfold, folds: 91")], "c.yaml:4:29: 'train': 91 folds need 91 rows or more, the data has 90"),
+    ([("official", "strata, single: 99, multiple: 1")], "c.yaml:4:31: 'train': strata wants 99 rows with one label"),
+    ([("folds: 3", "folds: 61")], "c.yaml:9:17: 'train': 61 folds need 61 rows or more, the data has 60"),
+    (
+        [("folds: 3", "folds: 3, max_fits: 8")],
+        "c.yaml:9:30: the search of method 'Binary-SVM' by strategy 'grid' needs 9",
+    ),
+    (
+        [("{kind: svr_midpoint, C: [0.1, 1]}", "{kind: top_k, k: 9}")],
+        "c.yaml:8:77: 'train', method 'Rank-HLapSVM': top_k with k=9 needs that many labels, found 4",
+    ),
+    (
+        [("10]}", "10], kernel: chi2}")],
+        "c.yaml:7:61: 'train', method 'Binary-SVM': the chi2 kernel needs features of at least 0",
+    ),
 ]
 
 
@@ -161,7 +180,7 @@ def test_mistakes_in_the_configuration_are_one_line_with_its_place(mlrank, tmp_p
 def test_a_split_larger_than_the_data_is_refused_before_any_fit(mlrank, tmp_path):
     write_config(tmp_path / "c.yaml", split="{kind: holdout, train: 80, test: 20}")
     code, _, err = mlrank("train", "c.yaml")
-    assert (code, err) == (1, "mlrank: 'train': holdout wants 80 + 20 rows, the data has 90\n")
+    assert (code, err) == (1, "mlrank: c.yaml:4:8: 'train': holdout wants 80 + 20 rows, the data has 90\n")
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,13 @@ def compare(
         float, typer.Option("--rope", min=0.0, help="Differences up to this one are practically none.")
     ] = 0.01,
     labels: Annotated[bool, typer.Option("--labels", help="Every label with its test too.")] = False,
+    details: Annotated[
+        bool | None,
+        typer.Option(
+            "--details/--summary",
+            help="Every test of every metric, or one table. Default: one table of several metrics, all with --format.",
+        ),
+    ] = None,
     figure: Annotated[
         Path | None, typer.Option("--figure", metavar="FILE", help="Draw the critical differences: .svg, .pdf, .png.")
     ] = None,
@@ -57,27 +64,49 @@ def compare(
     corrected for overlapping training rows (Nadeau & Bengio), Wilcoxon, a Bayesian t-test. Label by label: the same
     t-test, or McNemar's on a single split, with Holm. What cannot be tested, and what is left out, is said.
 
+    Several metrics are shown as one table of mean ranks (of means, on one data set) with the test of each; name one
+    with --metric for its tests, or ask for those of all with --details.
+
     Examples:
 
     * `mlrank compare results/repeated-folds`
+    * `mlrank compare results/repeated-folds --details`
     * `mlrank compare results/yeast results/scene results/emotions --metric f1_macro --control Rank-SVM`
     * `mlrank compare results/repeated-folds --metric ranking_loss --rope 0.005 --labels`
     * `mlrank compare results/a results/b results/c --metric f1_micro --figure ranks.pdf`
     * `mlrank compare results/repeated-folds --format latex > compared.tex`
+    * `mlrank compare results/yeast results/scene --summary --format latex > ranks.tex`
     """
     from mlrank.cli.folders import read_folders
     from mlrank.results import dump_json
 
     stored = read_folders(results)
     metrics = metric or stored.metrics
-    found = [_compared(stored, name, method, control, alpha, rope) for name in metrics]
+    brief = not as_json and _is_brief(details, labels, len(metrics), format)
+    found = [_compared(stored, name, method, control, alpha, rope, not brief) for name in metrics]
     if figure is not None:
         _draw(found, figure)
     if as_json:
         typer.echo(dump_json([_plain(part) for part in found]), nl=False)
         return
+    if brief:
+        print_grids(_overview(found), format.value)
+        if format is CompareFormat.rich:
+            typer.echo("--metric NAME shows the tests of one metric, --details those of all")
+        return
     said: set[str] = set()
     print_grids([grid for part in found for grid in _grids(part, alpha, labels, said)], format.value)
+
+
+def _is_brief(details: bool | None, labels: bool, n_metrics: int, format: CompareFormat) -> bool:
+    """Return whether one table is shown: as asked, else where it stands for many pages; files get these."""
+    from mlrank.errors import UserError
+
+    if details is False and labels:
+        raise UserError("--labels goes with --details, found --summary")
+    if details is not None:
+        return not details
+    return n_metrics > 1 and not labels and format is CompareFormat.rich
 
 
 class _Compared:
@@ -91,8 +120,15 @@ class _Compared:
 
 
 def _compared(
-    stored: "Stored", metric: str, methods: Sequence[str] | None, control: str | None, alpha: float, rope: float
+    stored: "Stored",
+    metric: str,
+    methods: Sequence[str] | None,
+    control: str | None,
+    alpha: float,
+    rope: float,
+    labels: bool,
 ) -> _Compared:
+    """Compare methods in one metric; without `labels` not label by label, which reads the arrays of every run."""
     from mlrank.stats import compare_datasets, compare_labels, compare_splits, gather
 
     repeats, left_out = gather(stored.records, metric, methods)
@@ -102,8 +138,24 @@ def _compared(
     for part in repeats:
         over = compare_splits(part, control=control, alpha=alpha, rope=rope)
         found.splits.append(over)
-        found.labels.append(compare_labels(part, stored.arrays, over.control, alpha))
+        found.labels.append(compare_labels(part, stored.arrays, over.control, alpha) if labels else [])
     return found
+
+
+def _overview(found: Sequence[_Compared]) -> list["Grid"]:
+    """Return one table over data sets, and one for each data set of metrics that have no other."""
+    from dataclasses import replace
+
+    from mlrank.tables import overview_of_datasets, overview_of_splits
+
+    over = [part.datasets for part in found if part.datasets]
+    grids = [overview_of_datasets(over)] if over else []
+    single = [part.splits[0] for part in found if not part.datasets]
+    for dataset in dict.fromkeys(part.dataset for part in single):
+        grids.append(overview_of_splits([part for part in single if part.dataset == dataset]))
+    left_out = dict.fromkeys(line for part in found for line in part.left_out)
+    last = grids[-1]
+    return [*grids[:-1], replace(last, notes=(*last.notes, *left_out))]
 
 
 def _grids(found: _Compared, alpha: float, labels: bool, said: set[str]) -> list["Grid"]:

@@ -5,6 +5,7 @@ from mlrank.tables.build import build_tables, show_value
 from mlrank.tables.columns import RUNTIMES
 from mlrank.tables.compared import grid_of_datasets, grid_of_labels, grid_of_splits
 from mlrank.tables.files import environments_of, write_tables
+from mlrank.tables.overview import overview_of_datasets, overview_of_splits
 from mlrank.tables.parts import Cell, Row, Table
 from mlrank.tables.render import FORMATS, PRINTED, grid_to_html, render, render_grids, to_rich
 
@@ -25,6 +26,8 @@ __all__ = [
     "grid_of_labels",
     "grid_of_splits",
     "grid_to_html",
+    "overview_of_datasets",
+    "overview_of_splits",
     "render",
     "render_grids",
     "show_value",

@@ -16,7 +16,7 @@ from mlrank.stats import (
 )
 from mlrank.tables.arrange import NONE, Grid, Shown
 
-__all__ = ["grid_of_datasets", "grid_of_labels", "grid_of_splits"]
+__all__ = ["grid_of_datasets", "grid_of_labels", "grid_of_splits", "show_p"]
 
 
 def grid_of_datasets(found: OverDatasets) -> Grid:
@@ -36,7 +36,7 @@ def grid_of_datasets(found: OverDatasets) -> Grid:
                 Shown(f"{rank:.2f}", rank == float(found.mean_ranks.min()), value=rank),
                 Shown(str(firsts[place]), value=float(firsts[place])),
                 Shown(f"{mean:.4f}", value=mean),
-                Shown(NONE if test is None else _p(test.p_holm), value=None if test is None else test.p_holm),
+                Shown(NONE if test is None else show_p(test.p_holm), value=None if test is None else test.p_holm),
             )
         )
     header = ("method", "mean rank", "first or tied", f"mean {found.metric}", "p against control (Holm)")
@@ -67,11 +67,11 @@ def _split_row(found: OverSplits, place: int, best: float) -> tuple[Shown, ...]:
     sign = 1.0 if pair.first == found.control else -1.0
     difference = Shown(f"{sign * pair.mean:+.4f}", value=sign * pair.mean)
     test, ranked = pair.t, pair.wilcoxon
-    wilcoxon = Shown(NONE) if ranked is None else Shown(_p(ranked.p), value=ranked.p)
+    wilcoxon = Shown(NONE) if ranked is None else Shown(show_p(ranked.p), value=ranked.p)
     if test is None or pair.p_holm is None:
         return Shown(method), *start, difference, *[Shown(NONE)] * 2, wilcoxon
     low, high = sorted((sign * test.low, sign * test.high))
-    interval, corrected = Shown(f"[{low:+.4f}, {high:+.4f}]"), Shown(_p(pair.p_holm), value=pair.p_holm)
+    interval, corrected = Shown(f"[{low:+.4f}, {high:+.4f}]"), Shown(show_p(pair.p_holm), value=pair.p_holm)
     return Shown(method), *start, difference, interval, corrected, wilcoxon
 
 
@@ -91,8 +91,8 @@ def grid_of_labels(found: LabelTests, names: Sequence[str] | None, alpha: float)
                 Shown(name),
                 Shown(str(test.n_positive), value=float(test.n_positive)),
                 Shown(NONE if d is None else f"{d:+.4f}", p_holm is not None and p_holm <= alpha, value=d),
-                Shown(NONE if p is None else _p(p), value=p),
-                Shown(NONE if p_holm is None else _p(p_holm), value=p_holm),
+                Shown(NONE if p is None else show_p(p), value=p),
+                Shown(NONE if p_holm is None else show_p(p_holm), value=p_holm),
             )
         )
     header = ("label", "positive test rows", f"{found.metric}: {found.control} ahead by", "p", "p (Holm)")
@@ -100,5 +100,6 @@ def grid_of_labels(found: LabelTests, names: Sequence[str] | None, alpha: float)
     return Grid(title, header, "lrrrr", tuple(rows), tuple(say_labels(found, alpha)))
 
 
-def _p(value: float) -> str:
+def show_p(value: float) -> str:
+    """Return a p-value as a cell shows it."""
     return "< 0.001" if value < 0.001 else f"{value:.2g}"

@@ -54,11 +54,56 @@ def test_tests_of_labels_that_metrics_share_are_told_once(results):
         arrays_of = folder.run_arrays(found)
         found["metrics"] = dict.fromkeys(("f1_macro", "f1_micro", "hamming_loss", "lrap"), shared)
         folder.write_run(found, arrays_of)
-    text = invoke(results / "x", "-m", "f1_macro", "-m", "f1_micro", "-m", "hamming_loss", "-m", "lrap").stdout
+    text = invoke(
+        results / "x", "-m", "f1_macro", "-m", "f1_micro", "-m", "hamming_loss", "-m", "lrap", "--details"
+    ).stdout
     said = " ".join(text.split())
     # f1_micro looks at the F1 of labels too, and so does hamming_loss, of which another method is best; lrap at AUC.
     found = re.findall(r"\w against \w, label by label on x[^(]*\([^)]*\)", said)
     assert len(found) == len(set(found)) == 6
+
+
+@pytest.fixture
+def several(results):
+    """As `results`, with a second metric of the same values, of which the smallest is best."""
+    for name in ("x", "y", "z"):
+        folder = RunFolder.open(results / name)
+        for found in folder.runs():
+            shared = found["metrics"]["f1_macro"]
+            found["metrics"] = {"f1_macro": shared, "hamming_loss": shared}
+            folder.write_run(found, folder.run_arrays(found))
+        folder.write_config({**folder.read_config(), "metrics": ["f1_macro", "hamming_loss"]})
+    return [results / name for name in ("x", "y", "z")]
+
+
+def test_several_metrics_are_one_table_of_mean_ranks(several):
+    lines = invoke(*several).stdout.splitlines()
+    assert lines[0] == "2 metrics over 3 data sets: x, y, z"
+    rows = [line.split() for line in lines if line.startswith(("f1_macro", "hamming_loss"))]
+    # All three data sets agree; that two of them agree with the first by chance has probability 1 / 6^2.
+    assert rows == [
+        ["f1_macro", "↑", "3.00*", "1.00", "2.00", "0.028"],
+        ["hamming_loss", "↓", "1.00", "3.00*", "2.00", "0.028"],
+    ]
+    assert lines[-1] == "--metric NAME shows the tests of one metric, --details those of all"
+    # On one data set it is one of means.
+    lines = invoke(several[0], "--control", "C").stdout.splitlines()
+    assert lines[0] == "2 metrics on x, 2 splits"
+    assert [line.split()[2:5] for line in lines if line.startswith("f1_macro")] == [["0.5000", "0.6000", "0.5500"]]
+
+
+def test_details_are_there_on_demand_of_one_metric_and_in_files(several):
+    one, every = "f1_macro over 3 data sets: x, y, z", "hamming_loss over 3 data sets: x, y, z"
+    for words in (["--details"], ["--labels"], ["--format", "md"]):
+        text = invoke(*several, *words).stdout
+        assert one in text
+        assert every in text
+    assert invoke(*several, "-m", "f1_macro").stdout.startswith(one)
+    text = invoke(*several, "-m", "f1_macro", "--summary", "--format", "md").stdout
+    assert text.startswith("**1 metric over 3 data sets: x, y, z**")
+    row = next(line for line in text.splitlines() if "| 3.00" in line)
+    assert row.split() == ["|", "f1_macro", "↑", "|", r"3.00\*", "|", "**1.00**", "|", "2.00", "|", "0.028", "|"]
+    assert len(json.loads(invoke(*several, "--json").stdout)[0]["over_splits"][1]["labels"]) == 2
 
 
 def test_json_has_numbers_sentences_and_what_was_left_out(results):
@@ -94,6 +139,7 @@ def test_the_figure_goes_to_the_file_named(results):
         (["x", "y", "--method", "A", "--method", "B", "--figure", "ranks.svg"], "two methods have none"),
         (["x", "--control", "Z"], "unknown control 'Z'"),
         (["x", "--metric", "f1"], "unknown metric 'f1'"),
+        (["x", "--summary", "--labels"], "--labels goes with --details, found --summary"),
         (["x", "--method", "A"], "needs two methods with values, found 1"),
     ],
 )

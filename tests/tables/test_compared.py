@@ -3,7 +3,14 @@
 import pytest
 
 from mlrank.stats import compare_datasets, compare_labels, compare_splits, gather
-from mlrank.tables import grid_of_datasets, grid_of_labels, grid_of_splits, render_grids
+from mlrank.tables import (
+    grid_of_datasets,
+    grid_of_labels,
+    grid_of_splits,
+    overview_of_datasets,
+    overview_of_splits,
+    render_grids,
+)
 from tests.stats.records import arrays, table
 
 
@@ -76,3 +83,40 @@ def test_grids_go_into_every_format(repeats):
         text = render_grids(grids, fmt)
         assert text.count("Mean ranks (1 = best)") == 1
         assert text.count("B (control)") >= 4
+
+
+def test_metrics_by_methods_with_mean_ranks(repeats):
+    grid = overview_of_datasets([compare_datasets(repeats), compare_datasets(repeats, control="A")])
+    assert grid.header == ("metric", "A", "B", "C", "p (Friedman)")
+    # Ranks as above; of the 6 * 6 * 6 orders, the tie kept where it is, p counts those that spread ranks as far.
+    assert [row[:4] for row in texts(grid)] == [["f1_macro ↑", "2.33", "1.17", "2.50"]] * 2
+    assert [cell.best for cell in grid.rows[0]] == [False, False, True, False, False]
+    assert grid.rows[0][4].value == compare_datasets(repeats).exact_p
+
+
+def test_what_differs_from_the_best_has_a_star():
+    # Twelve data sets that agree: z = 2 / sqrt(3 * 4 / (6 * 12)) = 4.9 and 2.4, p 1e-6 and .014.
+    far = {m: {f"d{i}": [v] for i in range(12)} for m, v in {"A": 0.1, "B": 0.2, "C": 0.3}.items()}
+    found = compare_datasets(gather(table(far), "f1_macro")[0])
+    assert texts(overview_of_datasets([found])) == [["f1_macro ↑", "3.00*", "2.00*", "1.00", "< 0.001"]]
+    named = overview_of_datasets([compare_datasets(gather(table(far), "f1_macro")[0], control="B")])
+    assert texts(named)[0][1:4] == ["3.00*", "2.00", "1.00*"]
+    assert any("differs from the control B at 0.05" in note for note in named.notes)
+    two = overview_of_datasets([compare_datasets(gather(table(far), "f1_macro", ["A", "B"])[0])])
+    # All of twelve signs alike: 2 / 2^12.
+    assert (two.header[-1], two.rows[0][-1].value) == ("p (Wilcoxon)", pytest.approx(2 / 4096))
+    assert texts(two)[0][1:3] == ["2.00*", "1.00"]
+
+
+def test_metrics_by_methods_with_means_over_splits(repeats):
+    over = compare_splits(repeats[0])
+    grid = overview_of_splits([over])
+    assert [cell.text.rstrip("*") for cell in grid.rows[0][:4]] == ["f1_macro ↑", "0.5100", "0.6000", "0.4233"]
+    (pair,) = (pair for pair in over.pairs if {pair.first, pair.second} == {"A", "B"})  # the best and the second
+    assert grid.rows[0][4].value == pair.p_holm
+    starred = {m for m, cell in zip(over.methods, grid.rows[0][1:], strict=False) if cell.text.endswith("*")}
+    apart = {pair.first + pair.second for pair in over.pairs if pair.p_holm <= 0.05}
+    assert {"AB" if m == "A" else "BC" for m in starred} == apart & {"AB", "BC"}
+    single = overview_of_splits([compare_splits(gather(table({"A": {"x": [1]}, "B": {"x": [0]}}), "f1_macro")[0][0])])
+    assert texts(single) == [["f1_macro ↑", "1.0000", "0.0000", "-"]]
+    assert any("nothing is tested" in note for note in single.notes)

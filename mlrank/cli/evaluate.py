@@ -99,13 +99,14 @@ def _check_run(run: Path, metrics: list[str], as_json: bool) -> None:
 def _recompute(folder: "RunFolder", record: dict[str, Any]) -> None:
     from mlrank.errors import UserError
     from mlrank.metrics import evaluate as compute
+    from mlrank.results import run_label
 
     arrays = folder.run_arrays(record)
     for name, found in compute(arrays["Y_true"], arrays["scores"], arrays["Y_pred"], arrays.get("known")).items():
         stored = record["metrics"][name]["value"]
         value = None if found.value != found.value else float(found.value)
         if (stored is None) != (value is None) or (value is not None and abs(stored - value) > 1e-12):
-            where = f"{record['dataset']['name']} / {record['split']} / {record['method']}"
+            where = run_label(record["dataset"]["name"], record["split"], record["method"])
             raise UserError(f"{where}: {name} is {value}, the stored record says {stored}", folder.path)
 
 

@@ -141,4 +141,6 @@ def _alike(run: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _label(run: Mapping[str, Any]) -> str:
-    return f"{run['dataset']} / {run['split']} / {run['method']}"
+    from mlrank.results import run_label
+
+    return run_label(run["dataset"], run["split"], run["method"])

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mlrank.results import RunFolder
@@ -27,10 +27,13 @@ def show_run(folder: "RunFolder", metrics: Sequence[str], as_json: bool) -> int:
     return tell_failures(records)
 
 
-def tell_failures(records: Sequence[Mapping[str, object]]) -> int:
+def tell_failures(records: Sequence[Mapping[str, Any]]) -> int:
     """Name the fits that failed, on stderr, and return the exit code."""
+    from mlrank.results import run_label
+
     failed = [record for record in records if record["status"] == "failed"]
     for record in failed:
         reason = str(record["error"]).strip().splitlines()[-1]
-        print(f"mlrank: {record['split']} / {record['method']} failed: {reason}", file=sys.stderr)
+        where = run_label(record["dataset"]["name"], record["split"], record["method"])
+        print(f"mlrank: {where} failed: {reason}", file=sys.stderr)
     return 2 if failed else 0

@@ -69,6 +69,7 @@ def _print_states(found: dict[str, list["RunState"]]) -> None:
     from rich.table import Table
 
     from mlrank.cli.grids import print_as_wide
+    from mlrank.results import run_label
 
     table = Table("experiment", "data set", "split", "method", "state", "search fits", "failed")
     for name, states in found.items():
@@ -82,7 +83,7 @@ def _print_states(found: dict[str, list["RunState"]]) -> None:
     for states in found.values():
         for state in states:
             for error in dict.fromkeys(state.errors):
-                where = f"{state.dataset} / {state.split} / {state.method}"
+                where = run_label(state.dataset, state.split, state.method)
                 console.print(f"{where}: {error}", highlight=False, markup=False, soft_wrap=True)
 
 

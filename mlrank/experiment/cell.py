@@ -14,7 +14,7 @@ from mlrank.config import ExperimentConfig, GridPoint, MethodConfig
 from mlrank.experiment.data import Data
 from mlrank.experiment.points import point_of, twins_of
 from mlrank.metrics import METRICS
-from mlrank.results import trial_key
+from mlrank.results import run_label, trial_key
 from mlrank.search import STRATEGIES, Chain, Plan, Point, Task, count_fits, groups
 from mlrank.splits import Split, kfold
 from mlrank.thresholds import THRESHOLDS
@@ -57,7 +57,7 @@ class Cell:
     @property
     def label(self) -> str:
         """What messages call the cell."""
-        return " / ".join(self.names.values())
+        return run_label(**self.names)
 
     @property
     def names(self) -> dict[str, str]:

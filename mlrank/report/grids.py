@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mlrank.results import run_label
 from mlrank.tables import Grid, Shown, show_value
 
 __all__ = ["certificates", "failures", "settings"]
@@ -63,7 +64,7 @@ def failures(records: Sequence[Record]) -> list[dict[str, str]]:
     """Return each failed run: where, the last line of its traceback, and all of it."""
     return [
         {
-            "where": " / ".join((record["dataset"]["name"], record["split"], record["method"])),
+            "where": run_label(record["dataset"]["name"], record["split"], record["method"]),
             "reason": (str(record["error"] or "").strip().splitlines() or ["no message"])[-1],
             "traceback": str(record["error"] or ""),
         }

@@ -2,7 +2,7 @@
 
 from mlrank.results.claims import Claims, claimed
 from mlrank.results.files import dump_json, safe_name
-from mlrank.results.folder import FORMAT, RunFolder
+from mlrank.results.folder import FORMAT, RunFolder, run_label
 from mlrank.results.journal import Journal, trial_key
 from mlrank.results.machine import checkout_commit, environment
 
@@ -15,6 +15,7 @@ __all__ = [
     "claimed",
     "dump_json",
     "environment",
+    "run_label",
     "safe_name",
     "trial_key",
 ]

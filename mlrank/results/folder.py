@@ -19,7 +19,7 @@ from mlrank.results.journal import Journal
 from mlrank.results.machine import environment
 from mlrank.yamlfile import dump_yaml, load_yaml
 
-__all__ = ["FORMAT", "RunFolder"]
+__all__ = ["FORMAT", "RunFolder", "run_label"]
 
 FORMAT = 1
 PLANNED = "planned.json"
@@ -137,7 +137,7 @@ class RunFolder:
         """
         path = self._run_path(*_names(record))
         if path.exists() and _names(old := _read_record(path)) != _names(record):
-            taken = " / ".join(_names(old))
+            taken = run_label(*_names(old))
             raise UserError(f"this disk does not tell letter case, and the file already holds the run {taken}", path)
         arrays_path, model_path = (path.with_suffix(ending) for ending in (".npz", ".model"))
         with os_errors("replace the run", path):
@@ -231,6 +231,15 @@ class RunFolder:
 
     def _run_path(self, dataset: str, split: str, method: str) -> Path:
         return self.path / "runs" / safe_name(dataset) / safe_name(split) / f"{safe_name(method)}.json"
+
+
+def run_label(dataset: str, split: str, method: str) -> str:
+    """Return what messages call a run.
+
+    >>> run_label("scene", "r0f1", "Rank-SVM")
+    'scene / r0f1 / Rank-SVM'
+    """
+    return f"{dataset} / {split} / {method}"
 
 
 def _names(record: Mapping[str, Any]) -> tuple[str, str, str]:

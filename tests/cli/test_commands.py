@@ -227,10 +227,11 @@ def test_a_results_folder_that_cannot_be_made_is_told_before_any_fit(mlrank, tmp
 
 
 def test_a_table_of_related_labels_whose_fit_failed_is_told(mlrank, monkeypatch):
-    record = {"status": "failed", "split": "r0", "method": "SLRM", "error": "Traceback\nMemoryError: too large\n"}
+    names = {"dataset": {"name": "msrc"}, "split": "r0", "method": "SLRM"}
+    record = {"status": "failed", **names, "error": "Traceback\nMemoryError: too large\n"}
     monkeypatch.setattr("mlrank.cli.related.run_asked", lambda *asked: SimpleNamespace(runs=lambda: [record]))
     code, _, err = mlrank("reproduce", "msrc", "--table", "3", "--quiet")
-    assert (code, err) == (2, "mlrank: r0 / SLRM failed: MemoryError: too large\n")
+    assert (code, err) == (2, "mlrank: msrc / r0 / SLRM failed: MemoryError: too large\n")
 
 
 def test_failed_fits_are_named_and_give_exit_code_2(mlrank, tmp_path):
@@ -238,7 +239,7 @@ def test_failed_fits_are_named_and_give_exit_code_2(mlrank, tmp_path):
     code, out, err = mlrank("train", write_config(tmp_path / "c.yaml", change), "--jobs", 1, "--quiet")
     assert code == 2
     assert "failed" in out
-    assert "mlrank: official / Binary-SVM failed: RuntimeError: this one always fails" in err
+    assert "mlrank: train / official / Binary-SVM failed: RuntimeError: this one always fails" in err
 
 
 def test_reproduce_lists_recipes_with_their_tables(mlrank):

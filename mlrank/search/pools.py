@@ -4,6 +4,7 @@ Every fit has one BLAS, OpenMP and numba thread wherever it runs, so that result
 threads times workers stay within the cores.
 """
 
+import gc
 import os
 import signal
 import threading
@@ -130,11 +131,19 @@ def local_pool(jobs: int) -> Iterator[Pool]:
 
 
 def _mapped_work(task: Task, data: Mapped) -> list[Result]:
-    return work(task, data.open())
+    first = not gc.isenabled()
+    if first:  # what the first task has loaded stays, and need not be looked through again and again
+        gc.freeze()
+        gc.enable()
+    results = work(task, data.open())
+    if first:  # some solvers load their libraries as they fit
+        gc.freeze()
+    return results
 
 
 def _start_worker(parent: int) -> None:
     """Leave interrupts to the parent, hold every library to one thread, end when a fit hangs or the parent is gone."""
+    gc.disable()  # until the modules of the first task are loaded: a seventh of the time they take
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     end_process_that_hangs()

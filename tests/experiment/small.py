@@ -1,6 +1,7 @@
 """A small experiment on files written on the spot, and solvers that misbehave."""
 
 import ctypes
+import gc
 import os
 import time
 import uuid
@@ -102,6 +103,15 @@ class Threads(Means):
         counts = [library["num_threads"] for library in threadpool_info()]
         model = super().fit(train, prepared)
         return replace(model, info=FitInfo(1, float(max([*counts, numba.get_num_threads()])), 0.0, True))
+
+
+@dataclass(frozen=True)
+class Collected(Means):
+    """As Means; the objective is the number of objects that garbage collection passes over, -1 where it is off."""
+
+    def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
+        passed = float(gc.get_freeze_count()) if gc.isenabled() else -1.0
+        return replace(super().fit(train, prepared), info=FitInfo(1, passed, 0.0, True))
 
 
 @dataclass(frozen=True)

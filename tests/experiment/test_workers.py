@@ -34,6 +34,13 @@ def test_a_fit_has_one_thread(tmp_path, monkeypatch, jobs):
     assert record["info"]["objective"] == 1
 
 
+def test_workers_collect_garbage_but_what_they_have_loaded(tmp_path):
+    # Found by a fit in a worker's first task, and where nothing is searched that is the only one.
+    for method in ("Collected', shift: 0", "Collected', shift: [0, 1, 3]"):
+        (record,) = run(one_method(tmp_path, method), tmp_path / "r", 2).runs()
+        assert record["info"]["objective"] > 10_000
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_group_is_prepared_once_for_each_fold(tmp_path, monkeypatch, jobs):
     made = tmp_path / "made"

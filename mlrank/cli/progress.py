@@ -2,13 +2,13 @@
 
 import sys
 import time
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from mlrank.cli.timeleft import TimeLeft
 
 if TYPE_CHECKING:
     from mlrank.config import ExperimentConfig
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run_with_progress"]
 
-# Seconds between two plain lines.
+# Seconds between two plain lines at least; failures and the last fit are told at once.
 LINE_SECONDS = 10.0
 # What a fit takes, be it a trial's or a run's.
 TIMED = ("fit", "threshold", "predict")
@@ -65,13 +65,14 @@ def run_with_progress(
 class _Reporter:
     """Turns events into a bar and the best of each method, or, where there is no terminal, into a line now and then."""
 
-    def __init__(self, progress: Any, console: Any, jobs: int) -> None:
-        self.progress, self.console, self.jobs = progress, console, jobs
-        self.task = progress.add_task("starting", total=None, failed="", left="")
+    def __init__(self, progress: Any, console: Any, jobs: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self.progress, self.console, self.clock = progress, console, clock
+        self.left = TimeLeft(jobs, clock)
+        # The text of the time left is made whenever the bar is drawn, so that it runs down between two fits.
+        self.task = progress.add_task("starting", total=None, failed="", left=self.left)
         self.total, self.done, self.failed = 0, 0, 0
-        self.left: Counter[tuple[str, str]] = Counter()
-        self.seconds: dict[tuple[str, str], list[float]] = {}
-        self.told = time.monotonic()
+        self.failures: set[tuple[str, str]] = set()
+        self.told = clock()
 
     def notify(self, event: Mapping[str, Any]) -> None:
         {"plan": self._plan, "best": self._best, "trial": self._fit, "run": self._fit}[event["kind"]](event)
@@ -79,16 +80,16 @@ class _Reporter:
     def _plan(self, event: Mapping[str, Any]) -> None:
         self.total, self.done = event["total"], event["done"]
         for run in event["missing"]:
-            self.left[_alike(run)] += run["fits"]
-        self.jobs = event.get("jobs", self.jobs)
+            self.left.expect(_alike(run), run["fits"])
+        jobs = self.left.jobs = event.get("jobs", self.left.jobs)
         self.progress.update(self.task, total=self.total, completed=self.done)
         if self.done or not self.console.is_terminal:
             kept = f", {self.done} of them already done" if self.done else ""
             self._line(f"{self.total} fit{'s'[: self.total != 1]}{kept}")
         for method, names in event.get("idle", {}).items():
             self._line(f"{method}: {', '.join(names)} {'has' if len(names) == 1 else 'have'} no effect on its fits")
-        if event.get("jobs_wanted", self.jobs) > self.jobs:
-            self._line(f"{self.jobs} of {event['jobs_wanted']} workers: more would not fit into memory")
+        if event.get("jobs_wanted", jobs) > jobs:
+            self._line(f"{jobs} of {event['jobs_wanted']} workers: more would not fit into memory")
 
     def _best(self, event: Mapping[str, Any]) -> None:
         if self.console.is_terminal:
@@ -96,38 +97,36 @@ class _Reporter:
             self._line(f"{_label(event)}: best so far {event['metric']} {event['value']:.4f} with {settings}")
 
     def _fit(self, event: Mapping[str, Any]) -> None:
-        record, alike = event["record"], _alike(event)
+        record = event["record"]
         self.done += 1
         self.failed += record["error"] is not None
-        self.left[alike] -= 1
         times = record.get("time", {})
-        if "fit" in times:
-            self.seconds.setdefault(alike, []).append(sum(times.get(part, 0.0) for part in TIMED))
+        self.left.count(_alike(event), sum(times.get(part, 0.0) for part in TIMED) if "fit" in times else None)
         failed = f"[red]{self.failed} failed" if self.failed else ""
         what = "searching" if event["kind"] == "trial" else "fitting"
-        left = self._time_left()
-        self.progress.update(self.task, completed=self.done, description=what, failed=failed, left=left)
-        if self.console.is_terminal:
-            return
-        if event["kind"] == "run":
-            after = f", {left}" if left and self.done < self.total else ""
-            self._line(f"{self.done}/{self.total} {record['status']}: {_label(event)}{after}")
-        elif time.monotonic() - self.told > LINE_SECONDS:
-            failures = f", {self.failed} failed" if self.failed else ""
-            self._line(f"{self.done}/{self.total} fits{failures}, {left or 'time left not known yet'}")
+        self.progress.update(self.task, completed=self.done, description=what, failed=failed)
+        if not self.console.is_terminal:
+            self._tell(event)
 
-    def _time_left(self) -> str:
-        """Return the time left by the mean of each method's fits so far, of all fits for one that has none yet."""
-        if not self.seconds:
-            return ""
-        overall = fmean(second for found in self.seconds.values() for second in found)
-        means = {alike: fmean(found) for alike, found in self.seconds.items()}
-        expected = sum(means.get(alike, overall) * count for alike, count in self.left.items() if count > 0)
-        seconds = round(expected / max(1, self.jobs))
-        return f"about {seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02} left"
+    def _tell(self, event: Mapping[str, Any]) -> None:
+        """Print a line if a fit has failed as none of its run has before, if it is time to, or if all are done."""
+        error = event["record"]["error"]
+        if error is not None:
+            failure = _label(event), str(error).strip().splitlines()[-1]
+            if failure not in self.failures:
+                self.failures.add(failure)
+                self._print(f"failed: {': '.join(failure)}")
+        last = self.done == self.total
+        if last or self.clock() - self.told >= LINE_SECONDS:
+            failures = f", {self.failed} failed" if self.failed else ""
+            after = "" if last else f", {str(self.left) or 'time left not known yet'}: {_label(event)}"
+            self._line(f"{self.done}/{self.total} fits{failures}{after}")
 
     def _line(self, text: str) -> None:
-        self.told = time.monotonic()
+        self.told = self.clock()
+        self._print(text)
+
+    def _print(self, text: str) -> None:
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def tell_interrupted(self) -> None:

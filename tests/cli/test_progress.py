@@ -2,18 +2,34 @@
 
 import io
 import json
+import math
 
 import pytest
 from rich.console import Console
 from rich.progress import Progress
 
 from mlrank.cli.progress import _Reporter
+from mlrank.cli.timeleft import TimeLeft
 from tests.cli.test_commands import mlrank, write_config  # noqa: F401  a fixture
+
+
+class Clock:
+    """A clock that shows what it is set to."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
 
 
 def reporter(terminal, jobs=2):
     console = Console(file=io.StringIO(), force_terminal=terminal, width=200, color_system=None)
-    return _Reporter(Progress(console=console, disable=True), console, jobs), console.file
+    return _Reporter(Progress(console=console, disable=True), console, jobs, Clock()), console.file
+
+
+def finished(named, error=None):
+    return {"kind": "run", **named, "record": {"error": error, "status": "failed" if error else "done"}}
 
 
 def trial(named, seconds, error=None):
@@ -28,19 +44,66 @@ PLAN = {"kind": "plan", "total": 20, "done": 4, "missing": MISSING, "jobs": 2, "
 BEST = {"kind": "best", **A, "metric": "f1_micro", "value": 0.5, "settings": {"C": 8}}
 
 
-def test_the_time_left_comes_from_the_fits_of_each_method():
+def test_the_time_left_is_that_of_the_work_done_for_the_work_missing():
     found, out = reporter(terminal=False)
     found.notify(PLAN)
-    assert found._time_left() == ""
+    assert str(found.left) == ""
+    found.clock.now = 20.0
     found.notify(trial(A, 10.0))
-    # 9 fits of a method of which one took 10 s, and 6 of one that is not known yet, taken for such.
-    assert found._time_left() == "about 0:01:15 left"
+    # One fit of 10 s has taken 20; missing are 9 of its method, and 6 of one that is not known yet, taken for such.
+    assert str(found.left) == "about 0:05:00 left"
     found.notify(trial(A, 30.0, error="it failed"))
     found.notify(trial(B, 100.0))
-    # 8 fits of 20 s, half of them on another split, and 5 of 100 s on 2 workers.
-    assert found._time_left() == "about 0:05:30 left"
+    found.clock.now = 2000.0
+    # In 20 s, 140 s of fits; missing are 8 of 20 s, half of them on another split, and 5 of 100 s.
+    assert str(found.left) == "about 0:01:34 left"
     assert (found.done, found.failed) == (7, 1)
-    assert out.getvalue() == "20 fits, 4 of them already done\n2 of 8 workers: more would not fit into memory\n"
+    assert out.getvalue().startswith(
+        "20 fits, 4 of them already done\n2 of 8 workers: more would not fit into memory\n"
+    )
+
+
+def test_no_time_left_is_told_in_the_first_seconds():
+    clock = Clock()
+    left = TimeLeft(1, clock)
+    left.expect("A", 100)
+    clock.now = 1.9
+    left.count("A", 1.9)
+    assert str(left) == ""
+    clock.now = 2.1
+    assert str(left) == "about 0:03:08 left"  # 99 of 1.9 s
+
+
+def test_fits_for_which_workers_load_code_do_not_count_as_they_are():
+    clock = Clock()
+    left = TimeLeft(2, clock)
+    left.expect("A", 108)
+    left.expect("B", 8)
+    clock.now = 24.0
+    for seconds in (9.0, 9.0, *[1.0] * 6):  # the first of each of two workers
+        left.count("A", seconds)
+    for _ in range(8):
+        left.count("B", 2.0)
+    # 8 fits of 1 s and 8 of 2 s took 24 s.
+    assert str(left) == "about 0:01:40 left"
+
+
+def test_a_new_forecast_moves_the_time_left_by_the_seconds_since_the_last():
+    clock = Clock()
+    left = TimeLeft(1, clock)
+    left.expect("A", 11)
+    clock.now = 10.0
+    left.count("A", 1.0)
+    assert str(left) == "about 0:01:40 left"
+    clock.now = 10.5
+    assert str(left) == "about 0:01:40 left"
+    # Nine fits more at once: a forecast of 1 s counts 1 - exp(-3 / 3) after 3 s, and the old one is 97 s by then.
+    for _ in range(9):
+        left.count("A", 1.0)
+    clock.now = 13.0
+    assert str(left) == f"about 0:00:{97 * math.exp(-1) + 10.5 / 10 * (1 - math.exp(-1)):.0f} left"
+    clock.now = 1000.0
+    assert str(left) == "about 0:00:01 left"  # not done, so never 0
 
 
 def test_settings_without_effect_are_told():
@@ -69,15 +132,39 @@ def test_an_interrupt_before_the_plan_counts_no_fits(capsys):
     )
 
 
-def test_without_a_terminal_a_line_comes_now_and_then(monkeypatch):
+def test_without_a_terminal_there_is_a_line_at_most_every_ten_seconds_and_one_at_the_end():
     found, out = reporter(terminal=False)
-    found.notify(PLAN)
-    monkeypatch.setattr("mlrank.cli.progress.LINE_SECONDS", -1.0)
-    found.notify(trial(A, 1.0, error="it failed"))
-    found.notify(BEST)
-    found.notify({"kind": "run", **A, "record": {"error": None, "status": "done"}})
-    lines = out.getvalue().splitlines()[2:]
-    assert lines == ["5/20 fits, 1 failed, about 0:00:08 left", "6/20 done: d / e / r0 / A / b, about 0:00:07 left"]
+    found.notify(PLAN | {"jobs_wanted": 2})
+    for number in range(15):
+        found.clock.now = 4.0 * (number + 1)
+        found.notify(trial(A, 1.0) if number % 2 else finished(AGAIN))
+        found.notify(BEST)
+    found.clock.now += 1.0
+    found.notify(finished(B))
+    lines = out.getvalue().splitlines()
+    told = [line.split(" fits")[0] for line in lines]
+    assert told == ["20", "7/20", "10/20", "13/20", "16/20", "19/20", "20/20"]
+    assert lines[1].endswith(" left: d / e / r1 / A / b")
+    assert lines[-1] == "20/20 fits"
+
+
+def test_without_a_terminal_every_failure_is_told_at_once_but_not_again():
+    found, out = reporter(terminal=False)
+    found.notify(PLAN | {"jobs_wanted": 2})
+    for _ in range(2):
+        found.notify(trial(A, 1.0, error="Traceback:\nValueError: it failed"))
+    found.notify(trial(B, 1.0, error="ValueError: it failed"))
+    found.notify(finished(A, error="ValueError: another"))
+    found.clock.now = 11.0
+    found.notify(finished(B))
+    lines = out.getvalue().splitlines()[1:]
+    assert lines[:3] == [
+        "failed: d / e / r0 / A / b: ValueError: it failed",
+        "failed: d / e / r0 / B: ValueError: it failed",
+        "failed: d / e / r0 / A / b: ValueError: another",
+    ]
+    assert lines[3].startswith("9/20 fits, 4 failed, about 0:")
+    assert len(lines) == 4
 
 
 def test_runs_tell_the_time_left_where_nothing_is_searched():
@@ -85,12 +172,10 @@ def test_runs_tell_the_time_left_where_nothing_is_searched():
     found.notify({"kind": "plan", "total": 2, "done": 0, "missing": [A | {"fits": 1}, AGAIN | {"fits": 1}]})
     time = {"search": 0.0, "fit": 5.0, "threshold": 1.0, "predict": 2.0, "peak_memory": 1 << 30, "machine": "m"}
     for named in (A, AGAIN):
+        found.clock.now += 12.0
         found.notify({"kind": "run", **named, "record": {"error": None, "status": "done", "time": time}})
-    assert out.getvalue().splitlines() == [
-        "2 fits",
-        "1/2 done: d / e / r0 / A / b, about 0:00:08 left",
-        "2/2 done: d / e / r1 / A / b",
-    ]
+    assert found.left.seconds == {("d / e", "A / b"): [8.0, 8.0]}
+    assert out.getvalue().splitlines() == ["2 fits", "1/2 fits, about 0:00:12 left: d / e / r0 / A / b", "2/2 fits"]
 
 
 def test_a_terminal_shows_the_best_so_far():

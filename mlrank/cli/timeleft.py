@@ -18,7 +18,8 @@ LOADING_PART = 4
 
 
 class TimeLeft:
-    """A forecast, as text: "about 0:02:10 left", or nothing while it is too early for one.
+    """A forecast, as text: "about 0:02:10 left", or nothing while it is too early for one and when all
+    is done.
 
     The work that is missing takes as long as the work done has taken by the clock, whatever came on top of the fits and
     however many workers there are. Work is the time of the fits. Those of a kind, such as a method on a data set, take
@@ -52,7 +53,7 @@ class TimeLeft:
             now = self.clock()
             if self.seconds and now - self.started >= FIRST_SECONDS:
                 self._look(now)
-            if self.forecast is None:
+            if self.forecast is None or not any(fits > 0 for fits in self.left.values()):
                 return ""
             seconds = max(1, round(self.forecast))
         return f"about {seconds // 3600}:{seconds // 60 % 60:02}:{seconds % 60:02} left"

@@ -104,6 +104,8 @@ def test_a_new_forecast_moves_the_time_left_by_the_seconds_since_the_last():
     assert str(left) == f"about 0:00:{97 * math.exp(-1) + 10.5 / 10 * (1 - math.exp(-1)):.0f} left"
     clock.now = 1000.0
     assert str(left) == "about 0:00:01 left"  # not done, so never 0
+    left.count("A", 1.0)
+    assert str(left) == ""
 
 
 def test_settings_without_effect_are_told():

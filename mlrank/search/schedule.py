@@ -1,16 +1,17 @@
 """Handing out tasks: parts of a long one go to idle workers, and what a dead worker held is done again."""
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
 from mlrank.search.fits import died
 from mlrank.search.pools import Pool
-from mlrank.search.tasks import Result, Task
+from mlrank.search.tasks import Point, Result, Task
 
 __all__ = ["execute"]
 
 Finished = tuple[Task, list[Result]]
+Fit = tuple[type, str]
 
 
 def execute(tasks: Sequence[Task], pool: Pool, admit: Callable[[Task], Task]) -> Iterator[Finished]:
@@ -26,6 +27,7 @@ def execute(tasks: Sequence[Task], pool: Pool, admit: Callable[[Task], Task]) ->
     """
     waiting, suspects, broken = deque(tasks), deque[Task](), False
     running: dict[Future[list[Result]], Task] = {}
+    seconds: dict[Fit, float] = {}
     while waiting or suspects or running:
         if suspects and not running:
             if broken:  # now that all it ran has come back: the tasks of a broken pool fail together
@@ -34,7 +36,7 @@ def execute(tasks: Sequence[Task], pool: Pool, admit: Callable[[Task], Task]) ->
             yield _try_alone(suspects.popleft(), pool)
             continue
         while waiting and not suspects and len(running) < pool.depth:
-            _spread(waiting, pool, len(running))
+            _spread(waiting, pool, len(running), seconds)
             task = admit(waiting.popleft())
             if task.points:
                 running[pool.submit(task)] = task
@@ -45,22 +47,49 @@ def execute(tasks: Sequence[Task], pool: Pool, admit: Callable[[Task], Task]) ->
                 broken = True
                 continue
             results = future.result()
+            if not task.refit:
+                seconds |= _measured(task, results)
             if len(results) < len(task.points):
                 waiting.appendleft(task.of(task.points[len(results) :]))
             yield task.of(task.points[: len(results)]), results
 
 
-def _spread(waiting: deque[Task], pool: Pool, n_running: int) -> None:
-    """Split the longest tasks until each idle worker has one, and all end together where parts cost nothing."""
+def _spread(waiting: deque[Task], pool: Pool, n_running: int, seconds: Mapping[Fit, float]) -> None:
+    """Split the longest tasks until each idle worker has one, and all end together where parts cost nothing.
+
+    What takes longest, or nobody knows how long, comes first, so that the last parts are short.
+    """
     while len(waiting) < pool.depth:
         longest = max(range(len(waiting)), key=lambda i: len(waiting[i].points))
         task = waiting[longest]
-        points = task.points
-        if len(points) < 2 or (len(waiting) >= pool.size - n_running and task.chain.prepares):
+        if len(task.points) < 2 or (len(waiting) >= pool.size - n_running and task.chain.prepares):
             return
-        middle = (len(points) + 1) // 2
-        waiting[longest] = task.of(points[:middle])
-        waiting.append(task.of(points[middle:]))
+        left, right = _halves(task, seconds)
+        waiting[longest] = left
+        waiting.append(right)
+
+
+def _halves(task: Task, seconds: Mapping[Fit, float]) -> tuple[Task, Task]:
+    """Return two parts of a task that take about as long; a point of unknown time is taken for one of the longest."""
+    unknown = max(seconds.values(), default=1.0)
+    takes = {point.key: seconds.get(_fit(task, point), unknown) for point in task.points}
+    points = sorted(task.points, key=lambda point: -takes[point.key])
+    rest, middle = sum(takes.values()) / 2, 0
+    while middle < len(points) - 1 and (middle == 0 or rest > 0):
+        rest -= takes[points[middle].key]
+        middle += 1
+    return task.of(points[:middle]), task.of(points[middle:])
+
+
+def _measured(task: Task, results: Sequence[Result]) -> dict[Fit, float]:
+    """Return how long the fits of some points took; those on other rows will take about as long."""
+    timed = [(_fit(task, task.points[i]), result.record.get("time")) for i, result in enumerate(results)]
+    return {fit: sum(parts.values()) for fit, parts in timed if parts}
+
+
+def _fit(task: Task, point: Point) -> Fit:
+    """Return what a point's fit depends on but for its rows: points that share a fit stay neighbours."""
+    return task.chain.solver, f"{point.projection_settings}{point.settings}"
 
 
 def _try_alone(task: Task, pool: Pool) -> Finished:

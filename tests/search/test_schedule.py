@@ -7,24 +7,27 @@ import numpy as np
 import pytest
 
 from mlrank.search import execute
-from mlrank.search.tasks import Task
+from mlrank.search.tasks import Point, Result, Task
 
 
 class Clockwork:
-    """Two workers that take a second for each point; `ends` says when each has done its last."""
+    """Two workers that take `seconds` of a setting for each point; `ends` says when each has done its last."""
 
     size, depth = 2, 4
 
-    def __init__(self):
-        self.ends, self.parts, self.due = [0, 0], [], {}
+    def __init__(self, seconds):
+        self.seconds, self.ends, self.parts, self.due = seconds, [0, 0], [], {}
 
     def submit(self, task):
         worker = self.ends.index(min(self.ends))
-        self.ends[worker] += len(task.points)
+        took = [self.seconds(point.settings["C"]) for point in task.points]
+        self.ends[worker] += sum(took)
         self.parts.append(task.points)
         future = Future()
         self.due[future] = self.ends[worker]
-        future.set_result(list(task.points))
+        future.set_result(
+            [Result({"key": p.key, "time": {"fit": t}}, {}) for p, t in zip(task.points, took, strict=True)]
+        )
         return future
 
     def wait(self, running, return_when):
@@ -32,14 +35,14 @@ class Clockwork:
         return SimpleNamespace(done={min(running, key=self.due.__getitem__)})
 
 
-def parts_of(monkeypatch, prepares, n_folds, n_points):
-    pool = Clockwork()
+def parts_of(monkeypatch, prepares, n_folds, n_points, seconds=lambda C: 1):
+    pool = Clockwork(seconds)
     monkeypatch.setattr("mlrank.search.schedule.wait", pool.wait)
-    rows, chain = np.arange(2), SimpleNamespace(prepares=prepares)
-    grid = [tuple((fold, i) for i in range(n_points)) for fold in range(n_folds)]
+    rows, chain = np.arange(2), SimpleNamespace(prepares=prepares, solver=None)
+    grid = [tuple(Point({"C": i}, {}, f"{fold} {i}", 0) for i in range(n_points)) for fold in range(n_folds)]
     tasks = [Task(chain, points, rows, rows, "f1_micro") for points in grid]
-    done = [result for task, results in execute(tasks, pool, lambda task: task) for result in results]
-    assert sorted(done) == [point for points in grid for point in points]
+    done = [result.record["key"] for _, results in execute(tasks, pool, lambda task: task) for result in results]
+    assert sorted(done) == sorted(point.key for points in grid for point in points)
     return pool
 
 
@@ -48,6 +51,14 @@ def test_workers_end_together_where_points_share_their_rows_alone(monkeypatch, n
     pool = parts_of(monkeypatch, False, n_folds, n_points)
     assert max(pool.ends) - min(pool.ends) <= 1
     assert len(pool.parts) < n_folds * n_points or n_points == 1
+
+
+@pytest.mark.parametrize("seconds", [lambda C: 2**C, lambda C: 2 ** (6 - C)], ids=["rising", "falling"])
+def test_long_fits_come_first_once_it_is_known_which_they_are(monkeypatch, seconds):
+    pool = parts_of(monkeypatch, False, 5, 7, seconds)
+    last = [max(seconds(point.settings["C"]) for point in part) for part in pool.parts[-4:]]
+    assert max(last) <= 8
+    assert max(pool.ends) - min(pool.ends) <= 4
 
 
 def test_a_preparation_is_made_again_for_a_worker_alone_that_has_nothing_to_do(monkeypatch):

@@ -5,6 +5,7 @@ import json
 import math
 import re
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from mlrank.errors import UserError, os_errors
 
 __all__ = [
+    "DAMAGED",
     "Archive",
     "archive_bytes",
     "check_storable",
@@ -28,6 +30,11 @@ __all__ = [
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
+# What reading a damaged .npz file raises, wherever the damage is.
+DAMAGED: tuple[type[Exception], ...] = (
+    *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error),
+    *(OSError, ValueError, KeyError, EOFError, RuntimeError),
+)
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 _MEMBER = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*\.(npy|json)")
 _MOST_MEMBERS = 10_000

@@ -18,8 +18,7 @@ LOADING_PART = 4
 
 
 class TimeLeft:
-    """A forecast, as text: "about 0:02:10 left", or nothing while it is too early for one and when all
-    is done.
+    """A forecast, as text: "about 0:02:10 left"; nothing while it is too early for one, and when all is done.
 
     The work that is missing takes as long as the work done has taken by the clock, whatever came on top of the fits and
     however many workers there are. Work is the time of the fits. Those of a kind, such as a method on a data set, take

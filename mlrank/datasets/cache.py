@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import tempfile
-import zipfile
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from scipy.sparse import csr_array, issparse
 from mlrank.datasets.parsed import Parsed, Source
 from mlrank.datasets.readers import read
 from mlrank.errors import os_errors
+from mlrank.stored import DAMAGED
 
 __all__ = ["cache_folder", "read_cached"]
 
@@ -23,7 +23,6 @@ __all__ = ["cache_folder", "read_cached"]
 LEAST_BYTES = 1 << 19
 # The oldest copies are removed beyond this size of all.
 MOST_BYTES = 1 << 31
-_DAMAGED = (zipfile.BadZipFile, OSError, ValueError, KeyError, EOFError)
 
 
 def cache_folder() -> Path:
@@ -47,7 +46,7 @@ def read_cached(key: str, source: Source) -> Parsed:
         return read(key, source)
     copy = cache_folder() / "parsed" / f"{_digest(key, source, files)}.npz"
     if copy.is_file():
-        with suppress(*_DAMAGED):
+        with suppress(*DAMAGED):
             return _load(copy)
     parsed = read(key, source)
     with suppress(OSError):

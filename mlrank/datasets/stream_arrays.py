@@ -15,9 +15,11 @@ from mlrank.datasets.files import shown
 from mlrank.datasets.matfile import read_variables
 from mlrank.datasets.wanted import Wanted
 from mlrank.errors import UserError
+from mlrank.stored import DAMAGED
 
 __all__ = ["mat_rows", "npz_rows", "parquet_rows"]
 
+_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, MemoryError)
 _SPARSE = ("X_data", "X_indices", "X_indptr", "X_shape")
 _READERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -60,7 +62,7 @@ def npz_rows(path: Path, wanted: Wanted, rows: int, notes: list[str]) -> Iterato
                 raise UserError(f"holds neither X nor {', '.join(_SPARSE)}", path)
     except FileNotFoundError as error:
         raise UserError("no such file", path) from error
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, OSError, ValueError, KeyError, MemoryError) as error:
+    except _UNREADABLE as error:
         told = " ".join(f"{type(error).__name__} {error}".split())[:160]
         raise UserError(f"cannot be read as .npz: {told}", path) from error
 

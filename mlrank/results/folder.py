@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from mlrank.errors import UserError
 from mlrank.results.files import dump_json, make_folder, npz_bytes, os_errors, safe_name, write_atomic
 from mlrank.results.journal import Journal
 from mlrank.results.machine import environment
+from mlrank.stored import DAMAGED
 from mlrank.yamlfile import dump_yaml, load_yaml
 
 __all__ = ["FORMAT", "RunFolder", "run_label"]
@@ -221,7 +221,7 @@ class RunFolder:
         try:
             with np.load(content, allow_pickle=False) as stored:
                 return {name: stored[name] for name in stored.files}
-        except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        except DAMAGED as error:
             message = "damaged arrays of a run; delete the run's .json and .npz to have it done again"
             raise UserError(message, path) from error
 

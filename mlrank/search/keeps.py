@@ -7,6 +7,7 @@ by its norm is the same in every fold.
 
 import fcntl
 import os
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,10 +18,13 @@ from typing import Any
 import numpy as np
 
 from mlrank.solvers.base import Arrays
+from mlrank.stored import DAMAGED
 
 __all__ = ["FileKeep", "MemoryKeep"]
 
 MOST = 16
+# A damaged shape may ask for any memory.
+_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, MemoryError)
 
 
 class MemoryKeep:
@@ -68,10 +72,18 @@ class FileKeep:
             os.close(lock)
 
     def _found(self, path: Path) -> Arrays | None:
+        """Return what is kept in a file; None where there is none, or where it is damaged, which is told."""
         try:
-            with np.load(path, allow_pickle=False) as stored:
-                return tuple(stored[name] for name in stored.files)
-        except OSError:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+                names = [f"arr_{place}" for place in range(int(stored["n"]))]
+                if stored.files != ["n", *names]:
+                    raise ValueError("holds other arrays")
+                return tuple(stored[name] for name in names)
+        except FileNotFoundError:
+            return None
+        except _UNREADABLE as error:
+            told = f"{path}: kept arrays are damaged ({type(error).__name__}) and are made anew"
+            warnings.warn(told, RuntimeWarning, stacklevel=3)
             return None
 
     def _made(self, path: Path, make: Callable[[], Arrays]) -> Arrays:
@@ -79,7 +91,7 @@ class FileKeep:
         part = path.with_suffix(".part")
         try:
             with part.open("wb") as file:
-                np.savez(file, *arrays)
+                np.savez(file, *arrays, n=len(arrays))
             part.replace(path)
         except OSError:
             part.unlink(missing_ok=True)

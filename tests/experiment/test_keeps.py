@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import uuid
+import warnings
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -117,7 +118,7 @@ def test_a_folder_that_is_gone_keeps_nothing(tmp_path):
 
 
 def test_a_disk_that_is_full_keeps_nothing(tmp_path, monkeypatch):
-    def full(file, *_):
+    def full(file, *_, **__):
         file.write(b"half")
         raise OSError(28, "No space left on device")
 
@@ -127,6 +128,34 @@ def test_a_disk_that_is_full_keeps_nothing(tmp_path, monkeypatch):
         assert keep("a", made(1))[0] == [1]
     assert [path.name for path in tmp_path.iterdir()] == ["a.lock"]
     assert keep("a", made(2))[0] == [2]
+
+
+def damaged(raw):
+    """Yield a file cut off anywhere, with any bit of its ends changed, and what is no archive."""
+    yield from (raw[:size] for size in range(0, len(raw), 40))
+    for bit in (*range(0, 1000, 7), *range(8 * len(raw) - 2200, 8 * len(raw), 7)):
+        changed = bytearray(raw)
+        changed[bit // 8] ^= 1 << bit % 8
+        yield bytes(changed)
+    yield from (b"PK", b"\x80\x04.", b"\x93NUMPY\x01\x00", bytes(100))
+
+
+def test_a_damaged_file_is_made_again_and_told(tmp_path):
+    FileKeep(str(tmp_path))("a", made(1))
+    (path,) = tmp_path.glob("*.npz")
+    raw, anew = path.read_bytes(), 0
+    for content in damaged(raw):
+        path.write_bytes(content)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            found = FileKeep(str(tmp_path))("a", made(2))[0]
+        # Numpy warns of some headers by itself.
+        notes = [str(warning.message) for warning in told if path.name in str(warning.message)]
+        assert len(notes) == (found == [2])
+        anew += len(notes)
+    assert anew > 300
+    assert "a.npz: kept arrays are damaged (ValueError) and are made anew" in notes[0]
+    assert FileKeep(str(tmp_path))("a", made(3))[0] == [2]
 
 
 HOLDER = """

@@ -183,11 +183,14 @@ def test_a_record_of_another_format_is_refused(tmp_path):
         results.runs()
 
 
-@pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04 cut"])
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04 cut", None])
 def test_damaged_arrays_are_named(tmp_path, content):
     results = RunFolder(tmp_path)
     results.write_run(record(), arrays())
-    (tmp_path / "runs/yeast/official/Rank-SVM.npz").write_bytes(content)
+    path = tmp_path / "runs/yeast/official/Rank-SVM.npz"
+    packed = bytearray(path.read_bytes())
+    packed[packed.index(b"PK\x01\x02") + 10] = 99  # a packing that nobody knows
+    path.write_bytes(bytes(packed) if content is None else content)
     with pytest.raises(UserError, match=r"Rank-SVM.npz: damaged arrays"):
         results.run_arrays(record())
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mlrank.linalg import largest_singular_value, shrink_singular_values
+from mlrank.linalg import largest_singular_value, shrink_singular_values, singular_values_below
 from tests.solvers.problems import SCENARIOS, load
 
 
@@ -35,6 +35,8 @@ def test_it_is_the_decomposition_with_lower_values(p, k, threshold, seed):
     A = np.random.default_rng(seed).standard_normal((p, k))
     found = shrink_singular_values(A, threshold)
     assert np.allclose(found.matrix, by_decomposition(A, threshold), atol=1e-10)
+    assert np.allclose(found.right.T @ found.right, np.eye(len(found.values)), atol=1e-9)
+    assert np.allclose(np.linalg.norm(found.left, axis=0), found.values, atol=1e-10)
     assert largest_singular_value(A - found.matrix) <= threshold * (1 + found.slack) * (1 + 1e-12)
 
 
@@ -76,3 +78,10 @@ def test_it_moves_no_two_matrices_apart():
         A, B = rng.standard_normal((2, 7, 5))
         moved = shrink_singular_values(A, 0.8).matrix - shrink_singular_values(B, 0.8).matrix
         assert np.linalg.norm(moved) <= np.linalg.norm(A - B) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("shape", [(30, 20), (20, 30)])
+def test_no_singular_value_is_above_from_the_largest_on(shape):
+    A = some_matrix(*shape, np.array([7.0, 6.0, 1e-3]))
+    assert singular_values_below(A, 7.0 * (1 + 1e-9))
+    assert not singular_values_below(A, 7.0 * (1 - 1e-9))

@@ -4,7 +4,7 @@ from mlrank.linalg.bases import orthonormal_columns, range_basis
 from mlrank.linalg.block import BlockLanczos, LanczosSolution, block_cg
 from mlrank.linalg.operators import GramOperator, SymmetricOperator
 from mlrank.linalg.rows import CenteredRows, centre_columns, without_constants
-from mlrank.linalg.shrink import Shrunk, largest_singular_value, shrink_singular_values
+from mlrank.linalg.shrink import Shrunk, largest_singular_value, shrink_singular_values, singular_values_below
 
 __all__ = [
     "BlockLanczos",
@@ -19,5 +19,6 @@ __all__ = [
     "orthonormal_columns",
     "range_basis",
     "shrink_singular_values",
+    "singular_values_below",
     "without_constants",
 ]

@@ -9,16 +9,18 @@ In the coordinates of a `System`, with the constraint U = V and its multiplier T
 For another loss than the squared one, U minimises the parabola of the loss's curvature that touches it at the last U
 instead: a proximal step, by the same diagonal or the same products as the squared loss needs.
 
-The penalty beta is doubled or halved where the relative residuals, U - V and beta times the step of V, differ by a
-factor of five: it costs nothing to change.
+Where the relative residuals, U - V and beta times the step of V, differ by more than a factor of five, the penalty beta
+changes by its square root, towards what would make them equal: it costs nothing to change.
 
-Where G is diagonal, the steps are started from the dual: T is the gradient at V = 0, or at a start that is given, with
-its singular values cut at lam, and V is what belongs to it, the minimum of the quadratic part less <T, V>. Where lam
-binds all of them or few, that is nearly the solution; `_slrm_start` tells where it is one. Then U + T/beta, which
-determines the step after it, is mixed from the last ones; a step costs an eigen-decomposition, and mixing next to
-nothing. Other steps begin with V, and T from the gradient there.
+Where G is diagonal and the loss squared, a start is a multiplier T with the V that belongs to it, the minimum of the
+quadratic part less <T, V>; `_slrm_columns` tells of which. One penalty suits no ill-conditioned G: a singular value s
+of V asks for lam/s. So each right singular vector of V then has a penalty of its own in U, and U + T/beta, which
+determines the step after it, is mixed from the last two. That takes a third of the steps and two products more in each,
+which are little beside the eigen-decomposition. Nothing proves that it converges always; so after many steps those
+above, which do, take over. Other steps begin with V, and T from the gradient there.
 """
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,12 +33,14 @@ from mlrank.solvers._slrm_mixing import Mixing
 from mlrank.solvers._slrm_systems import EigenSystem, System
 from mlrank.solvers.base import relative_gap
 
-__all__ = ["Solution", "Start", "Stop", "cut_at", "least_squares", "minimize", "minimize_squared"]
+__all__ = ["ROUNDING", "Solution", "Start", "Stop", "cut_at", "energy", "least_squares", "minimize", "minimize_squared"]
 
-# Residuals may differ by the first factor before beta is changed by the second. After so many steps it stays, and steps
-# are not mixed any more, since only then the method is known to converge.
+# So many steps have a penalty for each singular vector.
+SUITED_STEPS = 200
+# In others, residuals may differ by the first factor before beta is changed, by the second at most. After so many it
+# stays, since only then the method is known to converge.
 BALANCE = 5.0
-FACTOR = 2.0
+MOST = 100.0
 ADAPTED_STEPS = 500
 # Certificates of a loss of the outputs cost as much as a step.
 CERTIFY_EVERY = 5
@@ -48,10 +52,11 @@ EPS = float(np.finfo(np.float64).eps)
 
 
 class Start(NamedTuple):
-    """A multiplier (size, n_labels) to start from, and about which rank V will have."""
+    """A multiplier (size, n_labels) to start from, about which rank V will have, and a penalty."""
 
     T: FloatArray
     rank: int
+    beta: float
 
 
 class Stop(NamedTuple):
@@ -115,17 +120,37 @@ class _State:
         U /= e + self.beta
         return U
 
+    def suited_step(self, e: FloatArray, B: FloatArray, lam: float, shrunk: Shrunk) -> FloatArray:
+        """Return the step of U + T/beta with a penalty for each right singular vector of V, where G = diag(e).
+
+        In the direction of a singular value s, V changes by s / (s + lam/beta) of A's change, across the left singular
+        vectors, and T by beta times the rest: that is the slope of the residual GV + T - B there. Along the left ones V
+        may change by all of it, so the slope is taken to be no less than e.
+        """
+        residual = e * self.V
+        residual += self.T
+        residual -= B
+        kept = shrunk.values / (shrunk.values + lam / self.beta)
+        slopes = e * kept
+        slopes += self.beta * (1.0 - kept)
+        np.maximum(slopes, e, out=slopes)
+        plain = np.maximum(e, self.beta)
+        inner = residual @ shrunk.right
+        step = (inner / plain - inner / slopes) @ shrunk.right.T
+        residual /= plain
+        step -= residual
+        return step
+
     def adapt(self, U: FloatArray, before: FloatArray) -> bool:
         """Change beta where one residual is much larger than the other; return whether it was."""
         largest = max(float(np.linalg.norm(U)), float(np.linalg.norm(self.V)))
         primal = float(np.linalg.norm(U - self.V)) * float(np.linalg.norm(self.T))
         dual = self.beta * float(np.linalg.norm(self.V - before)) * largest
-        last = self.beta
-        if primal > BALANCE * dual:
-            self.beta *= FACTOR
-        elif dual > BALANCE * primal:
-            self.beta /= FACTOR
-        return self.beta != last
+        if max(primal, dual) <= BALANCE * min(primal, dual):
+            return False
+        change = math.sqrt(max(primal, dual) / max(min(primal, dual), max(primal, dual) / MOST**2))
+        self.beta *= change if primal > dual else 1 / change
+        return True
 
 
 def cut_at(lam: float, T: FloatArray) -> FloatArray:
@@ -143,7 +168,7 @@ def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop,
     state = _State.zero(B, stop.beta or system.penalty)
     A, share = B / (e + state.beta), 1.0
     if start is not None:
-        state.V, state.T, state.rank = (B - start.T) / e, start.T, start.rank
+        state.V, state.T, state.rank, state.beta = (B - start.T) / e, start.T, start.rank, start.beta
         A = state.V + start.T / state.beta
         # At most this part of the objective is the nuclear norm, and rounding in T counts for so much.
         least = 0.5 * square - 0.5 * float(np.vdot(state.V, B - start.T))
@@ -152,27 +177,35 @@ def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop,
     trace: list[float] = []
     while True:
         before = state.V
-        shrunk = state.shrink(A, lam, ROUNDING * stop.tol / max(share, stop.tol))
+        accuracy = ROUNDING * stop.tol / max(share, stop.tol)
+        shrunk = state.shrink(A, lam, accuracy)
         nuclear = lam * float(shrunk.values.sum())
-        objective = 0.5 * square - float(np.vdot(B, state.V)) + 0.5 * _energy(system.values, state.V) + nuclear
+        objective = 0.5 * square - float(np.vdot(B, state.V)) + 0.5 * energy(system.values, state.V) + nuclear
         rest = state.T / -(1.0 + shrunk.slack)
         rest += B
-        bound = max(bound, 0.5 * square - 0.5 * _energy(1.0 / system.values, rest))
+        bound = max(bound, 0.5 * square - 0.5 * energy(1.0 / system.values, rest))
         trace.append(objective)
         gap = max(relative_gap(objective, bound), 0.0)  # rounding may leave less
         if gap <= stop.tol or len(trace) >= stop.max_iter:
-            return Solution(shrunk.left, shrunk.right, state.rank, gap, len(trace), tuple(trace))
+            # Products with V itself are cheaper where its rank is not low.
+            whole = 2 * state.rank > B.shape[1]
+            left, right = (state.V, None) if whole else (shrunk.left, shrunk.right)
+            return Solution(left, right, state.rank, gap, len(trace), tuple(trace))
         share = nuclear / objective
+        if stop.beta is None and len(trace) < SUITED_STEPS:
+            if shrunk.slack > accuracy:
+                # T is beta times a difference that rounding leaves too little of; a smaller beta goes with it as well.
+                state.beta *= max(accuracy / shrunk.slack, 1.0 / MOST)
+                A, mixing = state.V + state.T / state.beta, Mixing()
+            A = mixing.next(A, state.suited_step(e, B, lam, shrunk))
+            continue
         U = state.minimum(e, B)
-        free = stop.beta is None and len(trace) < ADAPTED_STEPS
-        if free and len(trace) > 1 and state.adapt(U, before):
-            mixing.clear()
-            A = state.minimum(e, B) + state.T / state.beta
-        else:
-            A = mixing.next(A, U - state.V) if free else U + state.T / state.beta
+        if stop.beta is None and len(trace) < ADAPTED_STEPS and state.adapt(U, before):
+            U = state.minimum(e, B)
+        A = U + state.T / state.beta
 
 
-def _energy(weights: FloatArray, V: FloatArray) -> float:
+def energy(weights: FloatArray, V: FloatArray) -> float:
     """Return trace(V' diag(weights) V) in one pass over V."""
     return float(weights @ np.einsum("ij,ij->i", V, V))
 

@@ -129,11 +129,11 @@ class Problem:
         """Return weights (n_features, n_labels) in the basis of labels."""
         return W if self.labels is None else W @ self.labels
 
-    def turned_back(self, left: FloatArray, right: FloatArray | None) -> FloatArray:
-        """Return weights (n_labels, n_features) from ``left @ right.T``, or from `left`, (n_features, r)."""
-        if self.labels is not None:
-            right = self.labels if right is None else self.labels @ right
-        return np.ascontiguousarray(left.T) if right is None else right @ left.T
+    def label_factor(self, right: FloatArray | None) -> FloatArray:
+        """Return the factor (n_labels, r) of weights whose other one goes with `right`, None for the basis itself."""
+        if right is None:
+            return np.eye(self.loss.targets.shape[1]) if self.labels is None else self.labels
+        return right if self.labels is None else self.labels @ right
 
     def system(self, gamma: float) -> EigenSystem | ProductSystem:
         """Return the quadratic forms of one gamma, decomposed once."""

@@ -14,6 +14,7 @@ from scipy.linalg import eigvalsh
 
 from mlrank.arrays import FloatArray
 from mlrank.solvers._slrm_admm import Solution, Start, Stop, cut_at, minimize_squared
+from mlrank.solvers._slrm_columns import solved_in_one_direction, start_of_columns
 from mlrank.solvers._slrm_losses import Loss
 from mlrank.solvers._slrm_systems import EPS, EigenSystem
 from mlrank.solvers.base import relative_gap
@@ -57,22 +58,37 @@ class PartedCross:
 def solve_squared(
     system: EigenSystem, parted: PartedCross, loss: Loss, lam: float, stop: Stop, start: FloatArray | None
 ) -> Solution:
-    """Minimise eq. 9 from T above, from the weights `start` in the system's coordinates, or as printed."""
+    """Minimise eq. 9 from where it is cheapest, from weights `start` in the system's coordinates, or as printed.
+
+    V of what is returned is not in coordinates: it has a row for each feature.
+    """
     square = float(np.vdot(loss.targets, loss.targets))
+    if start is None and stop.beta is None:
+        found = solved_by_start(system, parted, square, lam, stop.tol)
+        if found is not None:
+            return found
+    found = _solved_by_steps(system, parted, square, lam, stop, start)
+    return found._replace(left=system.lift(found.left))
+
+
+def _solved_by_steps(
+    system: EigenSystem, parted: PartedCross, square: float, lam: float, stop: Stop, start: FloatArray | None
+) -> Solution:
     if start is not None:
         T = cut_at(lam, system.gradient(start))
-        return minimize_squared(system, square, lam, stop, Start(T, min(T.shape)))
+        return minimize_squared(system, square, lam, stop, Start(T, min(T.shape), system.penalty))
     if stop.beta is not None:
         return minimize_squared(system, square, lam, stop, None)
-    found = solved_by_start(system, parted, square, lam, stop.tol)
-    if found is not None:
-        return found
-    kept = parted.kept(lam)
-    return minimize_squared(system, square, lam, stop, Start(system.cross * kept, int((kept < 1).sum())))
+    over = np.flatnonzero(parted.lengths > lam)
+    found = solved_in_one_direction(system, int(over[0]), square, lam, stop.tol) if len(over) == 1 else None
+    return found or minimize_squared(system, square, lam, stop, start_of_columns(system, over, lam))
 
 
 def solved_by_start(system: EigenSystem, parted: PartedCross, square: float, lam: float, tol: float) -> Solution | None:
-    """Return the V that belongs to T if its relative duality gap is at most `tol`; `square` is |Y|^2."""
+    """Return the V that belongs to T if its relative duality gap is at most `tol`; `square` is |Y|^2.
+
+    V has a row for each feature: for every lam it has columns of G^-1 Xl'Y, which is turned into them once.
+    """
     kept = parted.kept(lam)
     taken = 1.0 - kept
     bound = 0.5 * square - 0.5 * float((1.0 - kept / (1.0 + parted.slack(lam, kept))) ** 2 @ system.energies)
@@ -85,5 +101,7 @@ def solved_by_start(system: EigenSystem, parted: PartedCross, square: float, lam
     nuclear = float(np.sqrt(np.maximum(eigvalsh(gram, overwrite_a=True, check_finite=False), 0.0)).sum())
     objective = smooth + lam * nuclear
     gap = max(relative_gap(objective, bound), 0.0)
-    right = None if len(on) == len(kept) else np.eye(len(kept))[:, on]
-    return Solution(system.inverse_cross[:, on] * taken[on], right, len(on), gap, 1, (objective,))
+    left = system.lifted_inverse_cross
+    if 2 * len(on) > len(kept):
+        return Solution(left * taken, None, len(on), gap, 1, (objective,))
+    return Solution(left[:, on] * taken[on], np.eye(len(kept))[:, on], len(on), gap, 1, (objective,))

@@ -143,7 +143,7 @@ class EigenSystem:
         self.coordinates, self.curvature, self.size = coordinates, curvature, len(self.values)
         self.cross = self.vectors.T @ cross
         self.inverse_cross = self.cross / self.values[:, None]
-        self.n_bytes = self.vectors.nbytes + 2 * self.cross.nbytes
+        self.n_bytes = self.vectors.nbytes + 3 * self.cross.nbytes
 
     @property
     def penalty(self) -> float:
@@ -156,6 +156,11 @@ class EigenSystem:
         """The Gram matrix (n_labels, n_labels) of G^-1 Xl'Y."""
         found: FloatArray = self.inverse_cross.T @ self.inverse_cross
         return found
+
+    @cached_property
+    def lifted_inverse_cross(self) -> FloatArray:
+        """G^-1 Xl'Y as weights of the features."""
+        return self.lift(self.inverse_cross)
 
     @cached_property
     def energies(self) -> FloatArray:

@@ -13,7 +13,8 @@ eq. 9 at lam/2, times two. Dual, over Z with no singular value above lam, where 
 `optimality` is the relative duality gap (P - D) / P, with the multiplier of the iteration as Z, which is feasible at
 every step. For lam = 0, a system of equations, it is |B - GV| / |B|. `objective` is P at the V that is returned, which
 has exact low rank. V = 0 is the solution from lambda_max = |B|_2 on; it is then returned as exact zeros and `notes` say
-so. One iteration is one step of the alternating direction method of multipliers (section 3 of the paper).
+so. One iteration is one step of the alternating direction method of multipliers (section 3 of the paper), or what
+finds the solution without any.
 
 G is formed from the sparse graph without any n x n matrix, and decomposed once for each gamma: a step then costs no
 product with G at all, whatever the penalty, and the nuclear norm needs the smaller Gram matrix of V alone. With fewer
@@ -24,10 +25,10 @@ future work). Their dual variables are the derivatives of the loss at V, and S =
 s (Xl'A + S) has no singular value above lam: D(s) = -conjugate(s A) - s^2/2 trace(V'S).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -37,6 +38,7 @@ from mlrank.graphs import gaussian_graph, self_tuning_graph
 from mlrank.graphs.weights import SYMMETRIZE
 from mlrank.linalg import CenteredRows
 from mlrank.solvers._graph_rows import neighbor_finder, too_few_rows
+from mlrank.solvers._low_rank_model import LowRankModel
 from mlrank.solvers._missing_labels import never_known, notes
 from mlrank.solvers._slrm_admm import Solution, Stop, least_squares, minimize
 from mlrank.solvers._slrm_data import coded, dense_if_full
@@ -58,39 +60,6 @@ CHOICES = {
     "u_step": ("auto", "eigen", "products"),
     "objective": (9, 8),
 }
-
-
-@dataclass(frozen=True)
-class LowRankModel:
-    """Scores ``X @ coef.T + intercept``, with coef of low rank.
-
-    Parameters
-    ----------
-    coef : (n_labels, n_features) ndarray
-    intercept : (n_labels,) ndarray
-    rank : int
-    objectives : (n,) ndarray
-        The objective along the iterations, wherever it was computed.
-    info : FitInfo
-    """
-
-    coef: FloatArray
-    intercept: FloatArray
-    rank: int
-    objectives: FloatArray
-    info: FitInfo
-
-    def decision_function(self, X: Features) -> FloatArray:
-        """Return scores (n_samples, n_labels)."""
-        return np.asarray(X @ self.coef.T) + self.intercept
-
-    def arrays(self) -> Mapping[str, FloatArray]:
-        """Return `coef`, `intercept` and `objectives`."""
-        return {"coef": self.coef, "intercept": self.intercept, "objectives": self.objectives}
-
-    def meta(self) -> Mapping[str, Any]:
-        """Return the kind of model and its rank."""
-        return {"model": "low_rank", "rank": self.rank}
 
 
 @dataclass(frozen=True)
@@ -251,12 +220,11 @@ class SLRM:
         system = problem.system(self.gamma)
         start = None if init is None else system.lower(problem.turned(init.coef.T))
         found = self._solve(problem, system, half * self.lam, start)
-        coef = problem.turned_back(system.lift(found.left), found.right)
-        # Exactly zero at the minimum, where rounding would rank rows.
-        coef[never_known(train)] = 0.0
+        # Exactly zero at the minimum for a label that is never known, where rounding would rank rows.
+        right = np.where(never_known(train)[:, None], 0.0, problem.label_factor(found.right))
         info = FitInfo(found.n_iter, found.trace[-1] / half, found.gap, found.gap <= self.tol, told)
-        intercept = problem.level - coef @ problem.labeled.mean
-        return LowRankModel(coef, intercept, found.rank, np.array(found.trace) / half, info)
+        intercept = problem.level - right @ (found.left.T @ problem.labeled.mean)
+        return LowRankModel(found.left, right, intercept, found.rank, np.array(found.trace) / half, info)
 
     def _told(self, train: TrainingSet) -> tuple[str, ...]:
         targets = self.loss == "squared" and self.missing == "zero"
@@ -281,16 +249,19 @@ class SLRM:
         return [models[lam] for lam in lams]
 
     def _solve(self, problem: Problem, system: System, lam: float, start: FloatArray | None) -> Solution:
+        """Return a solution that has a row for each feature."""
         stop = Stop(self.tol, self.max_iter, None if isinstance(self.beta, str) else self.beta)
-        loss = problem.loss
+        if lam > 0 and problem.exact and isinstance(system, EigenSystem):
+            return solve_squared(system, problem.parted, problem.loss, lam, stop, start)
         if lam == 0:
-            return least_squares(system, problem.turned_loss, stop)
-        if problem.exact and isinstance(system, EigenSystem):
-            return solve_squared(system, problem.parted, loss, lam, stop, start)
-        return minimize(system, loss, lam, stop, start)
+            found = least_squares(system, problem.turned_loss, stop)
+        else:
+            found = minimize(system, problem.loss, lam, stop, start)
+        return found._replace(left=system.lift(found.left))
 
     def _zero(self, train: TrainingSet, problem: Problem, half: float, notes: tuple[str, ...]) -> LowRankModel:
         objective = problem.loss.value(np.zeros_like(problem.loss.targets)) / half
         told = f"lam {self.lam:g} is not below lambda_max {problem.lambda_max / half:.6g}: all weights are zero"
         info = FitInfo(1, objective, 0.0, True, (told, *notes))
-        return LowRankModel(np.zeros((train.n_labels, train.n_features)), problem.level, 0, np.array([objective]), info)
+        left, right = np.zeros((train.n_features, 0)), np.zeros((train.n_labels, 0))
+        return LowRankModel(left, right, problem.level, 0, np.array([objective]), info)

@@ -184,7 +184,7 @@ PARTS = {
     "steps": (_slrm_start, "minimize_squared"),
     "their thresholding": (_slrm_admm, "shrink_singular_values"),
     "weights to the features": (EigenSystem, "lift"),
-    "weights to the labels": (Problem, "turned_back"),
+    "weights to the labels": (Problem, "label_factor"),
 }
 
 

@@ -117,8 +117,9 @@ def test_a_stored_model_is_told_by_arrays_and_json_values(key):
     if meta["model"] == "compressed":
         assert np.allclose(X @ arrays["coef"].T, model.latent(X)[0])
         return
-    assert meta["model"] in {"linear", "kernel", "low_rank"}
-    assert np.allclose(X @ arrays["coef"].T + arrays["intercept"], model.decision_function(X), atol=1e-12)
+    assert meta["model"] in {"linear", "kernel", "low_rank_factors"}
+    coef = arrays["right"] @ arrays["left"].T if meta["model"] == "low_rank_factors" else arrays["coef"]
+    assert np.allclose(X @ coef.T + arrays["intercept"], model.decision_function(X), atol=1e-12)
 
 
 @pytest.mark.parametrize("setting", ["C", "tol", "max_iter"])

@@ -237,10 +237,32 @@ def test_a_path_gives_the_solutions_in_the_order_asked_for(changed):
         assert np.allclose(warm.coef, cold.coef, atol=3e-3)
     assert not models[3].coef.any()
     assert models[2] is models[5]
-    if changed:
-        assert sum(m.info.n_iter for m in models) < sum(m.info.n_iter for m in alone)
-    else:
+    if not changed:
         assert all(warm.coef.tobytes() == cold.coef.tobytes() for warm, cold in zip(models, alone, strict=True))
+
+
+@pytest.mark.parametrize("changed", [{"loss": "logistic"}, {"u_step": "products"}])
+def test_a_path_takes_fewer_steps_than_fits_alone(changed):
+    saved = 0
+    for seed in (3, 4, 5):
+        train = semi_supervised(60, 40, 12, 9, seed=seed)
+        solver = SLRM(gamma=0.01, tol=1e-7, **changed)
+        lams = [0.3, 30.0, 1.0, 3.0]
+        saved += sum(replace(solver, lam=lam).fit(train).info.n_iter for lam in lams)
+        saved -= sum(model.info.n_iter for model in solver.path(train, lams))
+    assert saved > 0
+
+
+@pytest.mark.parametrize("lam", [0.5, 30.0, 1e6])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_scores_are_those_of_the_weights_by_either_product(lam, sparse):
+    train = semi_supervised(60, 40, 12, 9, seed=3)
+    model = SLRM(lam, 0.1).fit(train)
+    assert {0.5: 7 < model.rank, 30.0: 0 < model.rank < 5, 1e6: model.rank == 0}[lam]
+    scores = model.decision_function(csr_array(train.X) if sparse else train.X)
+    assert ("coef" in vars(model)) == (lam == 0.5)  # the weights are not multiplied out where factors cost less
+    assert model.left.shape[1] == model.right.shape[1] >= model.rank == np.linalg.matrix_rank(model.coef)
+    assert np.allclose(scores, train.X @ (model.right @ model.left.T).T + model.intercept, atol=1e-12)
 
 
 def test_one_step_is_enough_where_the_start_is_the_solution():
@@ -315,28 +337,21 @@ def test_fewer_rows_than_neighbors_are_told():
 
 
 def test_mixing_finds_where_a_linear_residual_vanishes():
-    rng = np.random.default_rng(0)
-    A, b = np.diag([0.9, 0.5, 0.1]), rng.standard_normal((3, 1))
-    mixing, x = Mixing(), np.zeros((3, 1))
-    # As many differences as unknowns determine the residual; the fourth point is where it would be zero.
-    for _ in range(4):
-        x = mixing.next(x, b - A @ x)
-    assert np.allclose(x, np.linalg.solve(A, b), rtol=1e-4)
-    plain = np.zeros((3, 1))
-    for _ in range(4):
-        plain = plain + b - A @ plain
-    assert np.abs(b - A @ x).max() < 1e-4 * np.abs(b - A @ plain).max()
+    b = np.random.default_rng(0).standard_normal((3, 2))
+    mixing, x = Mixing(), np.zeros((3, 2))
+    # With one rate the residual is known from two points; the third is where it is zero.
+    for _ in range(2):
+        x = mixing.next(x, b - 0.1 * x)
+    assert np.allclose(x, 10 * b, rtol=1e-12)
 
 
-def test_mixing_forgets_what_made_the_residual_grow():
+def test_mixing_takes_the_plain_step_where_the_residual_grew():
     mixing = Mixing()
     mixing.next(np.zeros(2), np.ones(2))
     assert mixing.next(np.ones(2), np.full(2, 2.5)).tolist() == [3.5, 3.5]
-    assert not mixing.changes
-    mixing.next(np.full(2, 3.5), np.ones(2))
-    assert len(mixing.changes) == 1
-    mixing.clear()
-    assert mixing.next(np.ones(2), np.ones(2)).tolist() == [2.0, 2.0]
+    # From 3.5 on it is mixed again: the residual falls from 2.5 at 1 to 1 at 3.5, so it is 0 at 3.5 + 1 / 0.6.
+    assert np.allclose(mixing.next(np.full(2, 3.5), np.ones(2)), 3.5 + 1 / 0.6)
+    assert mixing.next(np.full(2, 3.5), np.ones(2)).tolist() == [4.5, 4.5]  # where nothing changed, there is no slope
 
 
 @pytest.mark.parametrize("loss", ["squared", "logistic"])

@@ -1,7 +1,7 @@
 """Running an experiment: which fits are still to be made, making them, and storing what they give."""
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ from mlrank.experiment.data import Data, plan
 from mlrank.experiment.desk import Desk, Event, Notify
 from mlrank.experiment.kernels import check_kernels
 from mlrank.experiment.points import idle_settings
-from mlrank.results import Claims, RunFolder
-from mlrank.search import Pilot, Pool, available_memory, local_pool, workers_that_fit
+from mlrank.results import Claims, RunFolder, safe_name
+from mlrank.search import Pilot, Pool, available_memory, local_pool, pools_ahead, workers_that_fit
 from mlrank.solvers import SOLVERS
 from mlrank.tables import write_tables
 from mlrank.thresholds import THRESHOLDS
@@ -56,33 +56,47 @@ def run(
     UserError
         If the configuration does not fit the data, or results cannot be written. What is finished stays.
     """
-    planned = plan_cells(config)
-    folder = RunFolder.create(results_dir, config.name)
-    folder.write_config(config.resolved())
-    folder.write_planned(cell.key for _, mine in planned for cell in mine)
-    folder.write_environment()
-    notify = _logging(folder, log_level, notify)
-    workers_told = {}
-    if isinstance(jobs, int):
-        fitting = workers_that_fit(jobs, _largest_fit(planned), available_memory())
-        workers_told = {"jobs": fitting, "jobs_wanted": jobs}
-        pool: AbstractContextManager[Pool] = local_pool(fitting)
-    else:
-        pool = jobs
-    with Claims(folder.path / "claims") as claims, pool as workers:
-        if claims.alone():
-            folder.sweep()
-        desk = Desk(folder, claims, workers, notify, retry_failed)
-        todo = [(data, [cell for cell in mine if not desk.finished(cell)]) for data, mine in planned]
-        idle = {name: found for name, method in config.methods.items() if (found := idle_settings(method))}
-        notify({"kind": "plan", **_totals(planned, todo, desk), **workers_told, "idle": idle})
-        for data, mine in todo:
-            if mine:
-                workers.load(data.table)
-                desk.search(mine)
-                desk.refit(mine)
+    with _pools(config, results_dir, jobs) as pool_of:
+        planned = plan_cells(config)
+        folder = RunFolder.create(results_dir, config.name)
+        folder.write_config(config.resolved())
+        folder.write_planned(cell.key for _, mine in planned for cell in mine)
+        folder.write_environment()
+        notify = _logging(folder, log_level, notify)
+        fitting = 0
+        workers_told = {}
+        if isinstance(jobs, int):
+            fitting = workers_that_fit(jobs, _largest_fit(planned), available_memory())
+            workers_told = {"jobs": fitting, "jobs_wanted": jobs}
+        with Claims(folder.path / "claims") as claims, pool_of(fitting) as workers:
+            if claims.alone():
+                folder.sweep()
+            desk = Desk(folder, claims, workers, notify, retry_failed)
+            todo = [(data, [cell for cell in mine if not desk.finished(cell)]) for data, mine in planned]
+            idle = {name: found for name, method in config.methods.items() if (found := idle_settings(method))}
+            notify({"kind": "plan", **_totals(planned, todo, desk), **workers_told, "idle": idle})
+            for data, mine in todo:
+                if mine:
+                    workers.load(data.table)
+                    desk.search(mine)
+                    desk.refit(mine)
     write_tables(folder, folder.runs(), config.metrics)
     return folder
+
+
+def _pools(
+    config: ExperimentConfig, results_dir: Path | str, jobs: int | AbstractContextManager[Pool]
+) -> AbstractContextManager[Callable[[int], AbstractContextManager[Pool]]]:
+    """Return what makes the pool of a size; where nothing is done yet, worker processes start while fits are planned.
+
+    They take about as long to load what they need as reading the data and drawing folds does.
+    """
+    if not isinstance(jobs, int):
+        return nullcontext(lambda size: jobs)
+    fitting = workers_that_fit(jobs, 0.0, available_memory())
+    if fitting == 1 or (Path(results_dir) / safe_name(config.name) / "runs").exists():
+        return nullcontext(local_pool)
+    return pools_ahead(fitting, [method.solver_class for method in config.methods.values()])
 
 
 def _logging(folder: RunFolder, level: str, notify: Notify) -> Notify:

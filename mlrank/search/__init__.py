@@ -2,7 +2,7 @@
 
 from mlrank.search.cluster import cluster_pool
 from mlrank.search.estimates import Estimate, Pilot, available_memory, workers_that_fit
-from mlrank.search.pools import Pool, local_pool
+from mlrank.search.pools import Pool, local_pool, pools_ahead
 from mlrank.search.rows import Table
 from mlrank.search.schedule import execute
 from mlrank.search.strategies import STRATEGIES, Plan, count_fits
@@ -25,5 +25,6 @@ __all__ = [
     "execute",
     "groups",
     "local_pool",
+    "pools_ahead",
     "workers_that_fit",
 ]

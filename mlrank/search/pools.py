@@ -9,9 +9,9 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,7 +26,7 @@ from mlrank.search.rows import Table
 from mlrank.search.tasks import Result, Task
 from mlrank.search.threads import one_thread
 
-__all__ = ["Pool", "local_pool"]
+__all__ = ["Pool", "local_pool", "pools_ahead"]
 
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
 _ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES}
@@ -80,9 +80,8 @@ class SerialPool:
 class ProcessPool:
     """Worker processes on this machine, which map the data from files."""
 
-    def __init__(self, size: int, folder: Path) -> None:
-        self.size, self.depth, self.folder = size, 2 * size, folder
-        self.executor = self._start()
+    def __init__(self, size: int, folder: Path, executor: Any) -> None:
+        self.size, self.depth, self.folder, self.executor = size, 2 * size, folder, executor
 
     def load(self, table: Table) -> None:
         """Write the data to files."""
@@ -100,34 +99,60 @@ class ProcessPool:
     def mend(self) -> None:
         """Start other workers."""
         self.stop()
-        self.executor = self._start()
+        self.executor = _executor(self.size)
 
     def stop(self) -> None:
         """End the workers at once: what they have done has come back, or is not wanted any more."""
         self.executor.shutdown(wait=True, kill_workers=True)
 
-    def _start(self) -> Any:
-        # Not the executor that joblib keeps for everybody: it may be in use by others, in other ways.
-        from joblib.externals.loky import ProcessPoolExecutor
 
-        return ProcessPoolExecutor(
-            max_workers=self.size, initializer=_start_worker, initargs=(os.getpid(),), env=_ONE_THREAD
-        )
+def _executor(size: int) -> Any:
+    """Return worker processes, which start with the first call that they are given."""
+    # Not the executor that joblib keeps for everybody: it may be in use by others, in other ways.
+    from joblib.externals.loky import ProcessPoolExecutor
+
+    return ProcessPoolExecutor(max_workers=size, initializer=_start_worker, initargs=(os.getpid(),), env=_ONE_THREAD)
 
 
 @contextmanager
-def local_pool(jobs: int) -> Iterator[Pool]:
-    """Give a pool of `jobs` workers on this machine; they end with the block."""
+def local_pool(jobs: int, ahead: Any = None) -> Iterator[Pool]:
+    """Give a pool of `jobs` workers on this machine, those started `ahead` if any; they end with the block."""
     if jobs == 1:
         with one_thread():
             yield SerialPool()
         return
     with map_folder() as folder:
-        pool = ProcessPool(jobs, folder)
+        pool = ProcessPool(jobs, folder, ahead or _executor(jobs))
         try:
             yield pool
         finally:
             pool.stop()
+
+
+@contextmanager
+def pools_ahead(jobs: int, classes: Sequence[type]) -> Iterator[Callable[[int], AbstractContextManager[Pool]]]:
+    """Start `jobs` worker processes, which load the modules of `classes`; give what makes a pool of that many or fewer.
+
+    They end with the block at the latest.
+    """
+    ahead = _executor(jobs)
+
+    def pool(size: int) -> AbstractContextManager[Pool]:
+        if size == jobs:
+            return local_pool(size, ahead)
+        ahead.shutdown(wait=True, kill_workers=True)
+        return local_pool(size)
+
+    try:
+        for _ in range(jobs):
+            ahead.submit(_load, *classes)
+        yield pool
+    finally:
+        ahead.shutdown(wait=True, kill_workers=True)
+
+
+def _load(*classes: type) -> None:
+    """Do nothing: what matters is that a worker must load the classes to get here."""
 
 
 def _mapped_work(task: Task, data: Mapped) -> list[Result]:

@@ -5,12 +5,14 @@ import os
 import resource
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from mlrank.experiment import run
+from mlrank.errors import UserError
+from mlrank.experiment import plan_cells, run
 from mlrank.results import RunFolder
 from mlrank.search.mapped import Mapped, map_folder
 from mlrank.search.rows import Table
@@ -39,6 +41,33 @@ def test_workers_collect_garbage_but_what_they_have_loaded(tmp_path):
     for method in ("Collected', shift: 0", "Collected', shift: [0, 1, 3]"):
         (record,) = run(one_method(tmp_path, method), tmp_path / "r", 2).runs()
         assert record["info"]["objective"] > 10_000
+
+
+def test_workers_start_while_fits_are_planned_and_all_of_them_end(tmp_path, monkeypatch):
+    config, started = one_method(tmp_path, "Means', shift: [0, 1]"), []
+
+    def planning(given):
+        time.sleep(0.5)
+        started.append(workers())
+        return plan_cells(given)
+
+    monkeypatch.setattr(sys.modules["mlrank.experiment.run"], "plan_cells", planning)
+    run(config, tmp_path / "r", 2)
+    run(config, tmp_path / "r", 2)  # nothing is left to do
+    with monkeypatch.context() as little:
+        # Room for a bare process more than for one that fits as well.
+        little.setattr(sys.modules["mlrank.experiment.run"], "_largest_fit", lambda planned: 1e12)
+        run(config, tmp_path / "s", 2)
+    with pytest.raises(UserError, match="max_fits"):
+        run(one_method(tmp_path, "Means', shift: [0, 1]", "{{folds: 2, max_fits: 3}}"), tmp_path / "t", 2)
+    assert [len(found) for found in started] == [2, 0, 2, 2]
+    assert workers() == []
+
+
+def workers():
+    """Return the processes that this one has started and that are not trackers of resources."""
+    listed = subprocess.run(["ps", "-ww", "-o", "args=", "--ppid", str(os.getpid())], capture_output=True, text=True)
+    return [line for line in listed.stdout.splitlines() if "--process-name" in line]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -53,14 +53,16 @@ def _width_for(shown: Sequence["RenderableType"]) -> int:
     from rich.table import Table
 
     console = Console()
-    width = console.width
+    unbound = console.options.update(width=_UNBOUND)
+    # A table by itself tells what it needs; of a group only its lines do.
+    tables = [Measurement.get(console, unbound, part) for part in shown if isinstance(part, Table)]
+    others = [part for part in shown if not isinstance(part, Table)]
+    width = max(console.width, *(table.minimum for table in tables), 0)
     if not (console.is_terminal or "COLUMNS" in os.environ):
-        unbound = console.options.update(width=_UNBOUND)
-        tables = [Measurement.get(console, unbound, part).maximum for part in shown if isinstance(part, Table)]
-        width = max(width, _FILE_WIDTH, *tables)
+        width = max(width, _FILE_WIDTH, *(table.maximum for table in tables))
     while True:
         options = console.options.update(width=width)
-        lines = [line for part in shown for line in Segment.split_lines(console.render(part, options))]
+        lines = [line for part in others for line in Segment.split_lines(console.render(part, options))]
         needed = max(map(Segment.get_line_length, lines), default=0)
         if needed <= width:
             return width

@@ -143,16 +143,20 @@ def pools_ahead(jobs: int, classes: Sequence[type]) -> Iterator[Callable[[int], 
         ahead.shutdown(wait=True, kill_workers=True)
         return local_pool(size)
 
+    calls: list[Future[None]] = []
     try:
-        for _ in range(jobs):
-            ahead.submit(_load, *classes)
+        calls += [ahead.submit(_load, *classes) for _ in range(jobs)]
         yield pool
     finally:
+        # The executor's thread fails if it is to kill the workers before it has looked at every call.
+        while not all(call.running() or call.done() for call in calls):
+            time.sleep(0.001)
         ahead.shutdown(wait=True, kill_workers=True)
 
 
 def _load(*classes: type) -> None:
-    """Do nothing: what matters is that a worker must load the classes to get here."""
+    """Have the classes loaded, as they are once a worker gets here, and kept out of the collection after each call."""
+    gc.freeze()
 
 
 def _mapped_work(task: Task, data: Mapped) -> list[Result]:

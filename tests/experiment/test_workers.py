@@ -15,6 +15,7 @@ from mlrank.errors import UserError
 from mlrank.experiment import plan_cells, run
 from mlrank.results import RunFolder
 from mlrank.search.mapped import Mapped, map_folder
+from mlrank.search.pools import pools_ahead
 from mlrank.search.rows import Table
 from tests.experiment.kills import ROOT, slow_config
 from tests.experiment.small import CONFIG, small_config
@@ -206,3 +207,10 @@ def test_a_disk_that_is_full_is_one_line_and_nothing_half_written(tmp_path):
     assert not list(tmp_path.rglob("*.part"))
     lines = (tmp_path / "results/small/trials.jsonl").read_bytes().split(b"\n")
     assert all(json.loads(line)["key"] for line in lines[:-1])
+
+
+def test_workers_that_were_started_ahead_may_end_before_they_have_their_first_call():
+    # What fails is a thread of the executor, which pytest makes an error of the test.
+    for _ in range(20):
+        with pools_ahead(2, []):
+            pass

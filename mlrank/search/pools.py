@@ -136,22 +136,25 @@ def pools_ahead(jobs: int, classes: Sequence[type]) -> Iterator[Callable[[int], 
     They end with the block at the latest.
     """
     ahead = _executor(jobs)
-
-    def pool(size: int) -> AbstractContextManager[Pool]:
-        if size == jobs:
-            return local_pool(size, ahead)
-        ahead.shutdown(wait=True, kill_workers=True)
-        return local_pool(size)
-
     calls: list[Future[None]] = []
-    try:
-        calls += [ahead.submit(_load, *classes) for _ in range(jobs)]
-        yield pool
-    finally:
+
+    def end() -> None:
         # The executor's thread fails if it is to kill the workers before it has looked at every call.
         while not all(call.running() or call.done() for call in calls):
             time.sleep(0.001)
         ahead.shutdown(wait=True, kill_workers=True)
+
+    def pool(size: int) -> AbstractContextManager[Pool]:
+        if size == jobs:
+            return local_pool(size, ahead)
+        end()
+        return local_pool(size)
+
+    try:
+        calls += [ahead.submit(_load, *classes) for _ in range(jobs)]
+        yield pool
+    finally:
+        end()
 
 
 def _load(*classes: type) -> None:

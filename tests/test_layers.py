@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "mlrank"
 ROWS = (
     ("errors", "imported", "scalars"),
     ("arrays", "hardware", "resources", "stored", "yamlfile"),
-    ("kernels", "graphs", "hypergraph", "linalg", "stratification"),
+    ("kernels", "graphs", "hypergraph", "linalg"),
     ("splits", "scaling", "solvers", "thresholds", "metrics"),
     ("datasets", "models"),
     ("config", "contract", "search", "results"),

@@ -85,3 +85,14 @@ def test_no_singular_value_is_above_from_the_largest_on(shape):
     A = some_matrix(*shape, np.array([7.0, 6.0, 1e-3]))
     assert singular_values_below(A, 7.0 * (1 + 1e-9))
     assert not singular_values_below(A, 7.0 * (1 - 1e-9))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_value_that_is_the_threshold_is_not_kept_at_zero(turned):
+    columns = np.random.default_rng(0).uniform(1, 10, (200, 2, 1))
+    squares = [(A.T @ A).item() for A in columns]
+    ties = [A for A, square in zip(columns, squares, strict=True) if square > np.sqrt(square) ** 2]
+    assert len(ties) > 20  # above the threshold by their squares alone
+    for A in ties:
+        found = shrink_singular_values(A.T if turned else A, float(np.sqrt((A.T @ A).item())))
+        assert found.values.size == found.left.size == found.right.size == 0

@@ -71,9 +71,9 @@ def shrink_singular_values(A: FloatArray, threshold: float, accuracy: float = 1e
         squares, vectors = eigh(gram, driver="evr", subset_by_value=above, overwrite_a=True, check_finite=False)
     else:
         squares, vectors = eigh(gram, driver="evd", overwrite_a=True, check_finite=False)
-        keep = squares > threshold**2
-        squares, vectors = squares[keep], vectors[:, keep]
-    values = np.sqrt(squares)
+    values = np.sqrt(np.maximum(squares, 0.0))
+    keep = values > threshold  # a square may exceed that of the threshold, and its root not
+    values, vectors = values[keep], vectors[:, keep]
     return Shrunk(A @ vectors * (1 - threshold / values), vectors, values - threshold, slack)
 
 

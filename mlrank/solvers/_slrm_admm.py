@@ -12,12 +12,8 @@ instead: a proximal step, by the same diagonal or the same products as the squar
 Where the relative residuals, U - V and beta times the step of V, differ by more than a factor of five, the penalty beta
 changes by its square root, towards what would make them equal: it costs nothing to change.
 
-Where G is diagonal and the loss squared, a start is a multiplier T with the V that belongs to it, the minimum of the
-quadratic part less <T, V>; `_slrm_columns` tells of which. One penalty suits no ill-conditioned G: a singular value s
-of V asks for lam/s. So each right singular vector of V then has a penalty of its own in U, and U + T/beta, which
-determines the step after it, is mixed from the last two. That takes a third of the steps and two products more in each,
-which are little beside the eigen-decomposition. Nothing proves that it converges always; so after many steps those
-above, which do, take over. Other steps begin with V, and T from the gradient there.
+Steps begin with zeros, or with V at a start that is given and T from the gradient there. Where G is diagonal and the
+loss squared, `_slrm_squared` has others.
 """
 
 import math
@@ -29,34 +25,20 @@ import numpy as np
 from mlrank.arrays import FloatArray
 from mlrank.linalg import Shrunk, largest_singular_value, shrink_singular_values
 from mlrank.solvers._slrm_losses import Loss
-from mlrank.solvers._slrm_mixing import Mixing
-from mlrank.solvers._slrm_systems import EigenSystem, System
+from mlrank.solvers._slrm_systems import System
 from mlrank.solvers.base import relative_gap
 
-__all__ = ["ROUNDING", "Solution", "Start", "Stop", "cut_at", "energy", "least_squares", "minimize", "minimize_squared"]
+__all__ = ["ADAPTED_STEPS", "ROUNDING", "Solution", "State", "Stop", "least_squares", "minimize"]
 
-# So many steps have a penalty for each singular vector.
-SUITED_STEPS = 200
-# In others, residuals may differ by the first factor before beta is changed, by the second at most. After so many it
-# stays, since only then the method is known to converge.
+# Residuals may differ by the first factor before beta is changed, by the second at most. After so many steps it stays,
+# since only then the method is known to converge.
 BALANCE = 5.0
-MOST = 100.0
+MOST = 4.0
 ADAPTED_STEPS = 500
 # Certificates of a loss of the outputs cost as much as a step.
 CERTIFY_EVERY = 5
 # Of the gap that is asked for, what rounding in the multiplier may cost.
 ROUNDING = 0.1
-# Of a start: each step cuts its multiplier exactly.
-CUT_ACCURACY = 1e-5
-EPS = float(np.finfo(np.float64).eps)
-
-
-class Start(NamedTuple):
-    """A multiplier (size, n_labels) to start from, about which rank V will have, and a penalty."""
-
-    T: FloatArray
-    rank: int
-    beta: float
 
 
 class Stop(NamedTuple):
@@ -72,7 +54,8 @@ class Solution(NamedTuple):
 
     Parameters
     ----------
-    left : (size, r) ndarray
+    left : (size, r) or (n_features, r) ndarray
+        In the system's coordinates, or as weights of the features where it is said so.
     right : (n_labels, r) ndarray or None
         V = left @ right.T; None where left is V itself.
     rank : int
@@ -92,7 +75,7 @@ class Solution(NamedTuple):
 
 
 @dataclass
-class _State:
+class State:
     """The iterates, and about how many singular values of V are above zero."""
 
     V: FloatArray
@@ -101,7 +84,8 @@ class _State:
     rank: int
 
     @classmethod
-    def zero(cls, like: FloatArray, beta: float) -> "_State":
+    def zero(cls, like: FloatArray, beta: float) -> "State":
+        """Return zeros for V and T."""
         return cls(np.zeros_like(like), np.zeros_like(like), beta, min(like.shape))
 
     def shrink(self, A: FloatArray, lam: float, accuracy: float) -> Shrunk:
@@ -112,102 +96,17 @@ class _State:
         self.T *= self.beta
         return shrunk
 
-    def minimum(self, e: FloatArray, B: FloatArray) -> FloatArray:
-        """Return U where G = diag(e) and the loss is squared."""
-        U = self.beta * self.V
-        U += B
-        U -= self.T
-        U /= e + self.beta
-        return U
-
-    def suited_step(self, e: FloatArray, B: FloatArray, lam: float, shrunk: Shrunk) -> FloatArray:
-        """Return the step of U + T/beta with a penalty for each right singular vector of V, where G = diag(e).
-
-        In the direction of a singular value s, V changes by s / (s + lam/beta) of A's change, across the left singular
-        vectors, and T by beta times the rest: that is the slope of the residual GV + T - B there. Along the left ones V
-        may change by all of it, so the slope is taken to be no less than e.
-        """
-        residual = e * self.V
-        residual += self.T
-        residual -= B
-        kept = shrunk.values / (shrunk.values + lam / self.beta)
-        slopes = e * kept
-        slopes += self.beta * (1.0 - kept)
-        np.maximum(slopes, e, out=slopes)
-        plain = np.maximum(e, self.beta)
-        inner = residual @ shrunk.right
-        step = (inner / plain - inner / slopes) @ shrunk.right.T
-        residual /= plain
-        step -= residual
-        return step
-
     def adapt(self, U: FloatArray, before: FloatArray) -> bool:
         """Change beta where one residual is much larger than the other; return whether it was."""
         largest = max(float(np.linalg.norm(U)), float(np.linalg.norm(self.V)))
         primal = float(np.linalg.norm(U - self.V)) * float(np.linalg.norm(self.T))
         dual = self.beta * float(np.linalg.norm(self.V - before)) * largest
-        if max(primal, dual) <= BALANCE * min(primal, dual):
+        less, more = sorted((primal, dual))
+        if more <= BALANCE * less:
             return False
-        change = math.sqrt(max(primal, dual) / max(min(primal, dual), max(primal, dual) / MOST**2))
+        change = MOST if more >= MOST**2 * less else math.sqrt(more / less)
         self.beta *= change if primal > dual else 1 / change
         return True
-
-
-def cut_at(lam: float, T: FloatArray) -> FloatArray:
-    """Return `T` with the singular values above lam lowered to it."""
-    return np.asarray(T - shrink_singular_values(T, lam, CUT_ACCURACY).matrix)
-
-
-def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop, start: Start | None) -> Solution:
-    """Minimise 1/2 |Xl V - Y|^2 + gamma/2 trace(V'X'LXV) + lam |V|_*, `square` = |Y|^2, where G is diagonal.
-
-    None for a start is the printed one, V and T of zeros. The multiplier of a step certifies it: where no singular
-    value of Z exceeds lam, |Y|^2 / 2 - trace((B - Z)' G^-1 (B - Z)) / 2 with B = Xl'Y is at most the minimum.
-    """
-    e, B = system.values[:, None], system.cross
-    state = _State.zero(B, stop.beta or system.penalty)
-    A, share = B / (e + state.beta), 1.0
-    if start is not None:
-        state.V, state.T, state.rank, state.beta = (B - start.T) / e, start.T, start.rank, start.beta
-        A = state.V + start.T / state.beta
-        # At most this part of the objective is the nuclear norm, and rounding in T counts for so much.
-        least = 0.5 * square - 0.5 * float(np.vdot(state.V, B - start.T))
-        share = min(1.0, lam * np.sqrt(min(B.shape)) * float(np.linalg.norm(state.V)) / max(least, EPS * square))
-    mixing, bound = Mixing(), -np.inf
-    trace: list[float] = []
-    while True:
-        before = state.V
-        accuracy = ROUNDING * stop.tol / max(share, stop.tol)
-        shrunk = state.shrink(A, lam, accuracy)
-        nuclear = lam * float(shrunk.values.sum())
-        objective = 0.5 * square - float(np.vdot(B, state.V)) + 0.5 * energy(system.values, state.V) + nuclear
-        rest = state.T / -(1.0 + shrunk.slack)
-        rest += B
-        bound = max(bound, 0.5 * square - 0.5 * energy(1.0 / system.values, rest))
-        trace.append(objective)
-        gap = max(relative_gap(objective, bound), 0.0)  # rounding may leave less
-        if gap <= stop.tol or len(trace) >= stop.max_iter:
-            # Products with V itself are cheaper where its rank is not low.
-            whole = 2 * state.rank > B.shape[1]
-            left, right = (state.V, None) if whole else (shrunk.left, shrunk.right)
-            return Solution(left, right, state.rank, gap, len(trace), tuple(trace))
-        share = nuclear / objective
-        if stop.beta is None and len(trace) < SUITED_STEPS:
-            if shrunk.slack > accuracy:
-                # T is beta times a difference that rounding leaves too little of; a smaller beta goes with it as well.
-                state.beta *= max(accuracy / shrunk.slack, 1.0 / MOST)
-                A, mixing = state.V + state.T / state.beta, Mixing()
-            A = mixing.next(A, state.suited_step(e, B, lam, shrunk))
-            continue
-        U = state.minimum(e, B)
-        if stop.beta is None and len(trace) < ADAPTED_STEPS and state.adapt(U, before):
-            U = state.minimum(e, B)
-        A = U + state.T / state.beta
-
-
-def energy(weights: FloatArray, V: FloatArray) -> float:
-    """Return trace(V' diag(weights) V) in one pass over V."""
-    return float(weights @ np.einsum("ij,ij->i", V, V))
 
 
 def least_squares(system: System, loss: Loss, stop: Stop) -> Solution:
@@ -226,7 +125,7 @@ def minimize(system: System, loss: Loss, lam: float, stop: Stop, start: FloatArr
     """Minimise loss(Xl V) + gamma/2 trace(V'X'LXV) + lam |V|_* for any loss, where G is diagonal or not."""
     U = np.zeros((system.size, loss.targets.shape[1])) if start is None else start
     F = system.outputs(U)
-    state = _State.zero(U, stop.beta or system.penalty)
+    state = State.zero(U, stop.beta or system.penalty)
     if start is not None:
         state.V, state.T = start, -_gradient(system, loss, start, F)
     best = _Certificate()

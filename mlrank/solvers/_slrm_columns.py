@@ -9,13 +9,14 @@ import numpy as np
 
 from mlrank.arrays import FloatArray, IntArray
 from mlrank.linalg import singular_values_below
-from mlrank.solvers._slrm_admm import ROUNDING, Solution, Start, energy
+from mlrank.solvers._slrm_admm import ROUNDING, Solution
+from mlrank.solvers._slrm_squared import Start, energy
 from mlrank.solvers._slrm_systems import EPS, EigenSystem
 from mlrank.solvers.base import relative_gap
 
-__all__ = ["lengths_of_columns", "solved_in_one_direction", "start_of_columns"]
+__all__ = ["lengths_of_columns", "solved_in_one_direction", "start_of_columns", "suited_penalty"]
 
-# |q| - 1 of a start, which nothing rests on, and of a solution; Newton's method needs three and five steps for them.
+# |q| - 1 of a start, which the next steps improve, and of a solution; Newton's method takes three and five steps.
 ROUGH = 1e-2
 EXACT = 1e-12
 NEWTON_STEPS = 50
@@ -27,7 +28,8 @@ DIRECTION_STEPS = 30
 def lengths_of_columns(e: FloatArray, B: FloatArray, lam: float, accuracy: float) -> FloatArray:
     """Return s (r,) with |b / (e s + lam)| = 1 for each column b of `B` (p, r), all longer than lam.
 
-    1/|q| is concave in s, so Newton's steps on it come from below; each costs a few passes over `B`.
+    1/|q| is concave in s, so Newton's steps on it come from below; each costs a few passes over `B`. Of a column hardly
+    longer than lam, rounding may leave s below zero.
     """
     s = np.zeros(B.shape[1])
     for _ in range(NEWTON_STEPS):
@@ -47,27 +49,34 @@ def lengths_of_columns(e: FloatArray, B: FloatArray, lam: float, accuracy: float
 def start_of_columns(system: EigenSystem, over: IntArray, lam: float) -> Start:
     """Return the multiplier of each column by itself; `over` are the columns longer than lam.
 
-    A column's weights solve a system of G + lam/s I: lam/s is the penalty that would suit it, and their mean suits
-    those columns together unless it is below the system's own.
+    A column's multiplier is lam q, so V of all of them has the lengths s.
     """
     B = system.cross[:, over]
     s = lengths_of_columns(system.values, B, lam, ROUGH)
     T = system.cross.copy()
     T[:, over] = lam * B / (system.values[:, None] * s + lam)
-    return Start(T, len(over), max(system.penalty, float(np.exp(np.log(lam / s).mean()))))
+    return Start(T, len(over), suited_penalty(system, s, lam))
 
 
-def solved_in_one_direction(
-    system: EigenSystem, longest: int, square: float, lam: float, tol: float
-) -> Solution | None:
+def suited_penalty(system: EigenSystem, s: FloatArray, lam: float) -> float:
+    """Return a penalty that suits singular values `s` of V together.
+
+    The weights in the direction of one solve a system of G + lam/s I, so lam/s would suit it, up to the largest
+    eigenvalue of G. Of all it is the geometric mean, unless the system's own is above.
+    """
+    suited = lam / np.maximum(s, lam / system.values[-1])
+    return max(system.penalty, float(np.exp(np.log(suited).mean()))) if s.size else system.penalty
+
+
+def solved_in_one_direction(system: EigenSystem, column: int, square: float, lam: float, tol: float) -> Solution | None:
     """Return the minimum over V = s q v' with |v| = 1 if it is that over all V, to the relative duality gap `tol`.
 
-    From the unit vector `longest` on, q and s are the best for v, and then v for them; a step costs two products with a
-    vector. `square` is |Y|^2.
+    From the unit vector of `column` on, the only one longer than lam, q and s are the best for v, and then v for
+    them; a step costs two products with a vector. `square` is |Y|^2.
     """
     e, B = system.values, system.cross
     v = np.zeros(B.shape[1])
-    v[longest] = 1.0
+    v[column] = 1.0
     for _ in range(DIRECTION_STEPS):
         b = B @ v
         if float(np.linalg.norm(b)) <= lam:

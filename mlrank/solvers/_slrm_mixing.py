@@ -6,7 +6,7 @@ from mlrank.arrays import FloatArray
 
 __all__ = ["Mixing"]
 
-# A residual that grows by more than this factor ends the mixing with what went before.
+# Where the residual has grown by more than this factor, the step is plain.
 GROWTH = 2.0
 
 

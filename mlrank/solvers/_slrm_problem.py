@@ -146,7 +146,7 @@ class Problem:
                 G += gamma * self.smoothness
             cross = self.parted.cross if self.exact else self.cross
             found = EigenSystem(self.coordinates, G, self.loss.curvature, cross)
-            while self.systems and (1 + len(self.systems)) * found.n_bytes > KEPT_BYTES:
+            while self.systems and (1 + len(self.systems)) * found.n_bytes(self.X.shape[1]) > KEPT_BYTES:
                 del self.systems[next(iter(self.systems))]
             self.systems[gamma] = found
         return self.systems[gamma]

@@ -13,9 +13,10 @@ import numpy as np
 from scipy.linalg import eigvalsh
 
 from mlrank.arrays import FloatArray
-from mlrank.solvers._slrm_admm import Solution, Start, Stop, cut_at, minimize_squared
-from mlrank.solvers._slrm_columns import solved_in_one_direction, start_of_columns
+from mlrank.solvers._slrm_admm import Solution, Stop
+from mlrank.solvers._slrm_columns import solved_in_one_direction, start_of_columns, suited_penalty
 from mlrank.solvers._slrm_losses import Loss
+from mlrank.solvers._slrm_squared import Start, cut_at, minimize_squared
 from mlrank.solvers._slrm_systems import EPS, EigenSystem
 from mlrank.solvers.base import relative_gap
 
@@ -75,8 +76,9 @@ def _solved_by_steps(
     system: EigenSystem, parted: PartedCross, square: float, lam: float, stop: Stop, start: FloatArray | None
 ) -> Solution:
     if start is not None:
-        T = cut_at(lam, system.gradient(start))
-        return minimize_squared(system, square, lam, stop, Start(T, min(T.shape), system.penalty))
+        T, squares = cut_at(lam, system.gradient(start)), eigvalsh(start.T @ start, check_finite=False)
+        values = np.sqrt(squares[squares > len(squares) * EPS * squares[-1]])
+        return minimize_squared(system, square, lam, stop, Start(T, len(values), suited_penalty(system, values, lam)))
     if stop.beta is not None:
         return minimize_squared(system, square, lam, stop, None)
     over = np.flatnonzero(parted.lengths > lam)

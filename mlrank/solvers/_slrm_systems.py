@@ -143,7 +143,11 @@ class EigenSystem:
         self.coordinates, self.curvature, self.size = coordinates, curvature, len(self.values)
         self.cross = self.vectors.T @ cross
         self.inverse_cross = self.cross / self.values[:, None]
-        self.n_bytes = self.vectors.nbytes + 3 * self.cross.nbytes
+
+    def n_bytes(self, n_features: int) -> int:
+        """Return what is kept at most."""
+        r: int = self.cross.shape[1]
+        return int(self.vectors.nbytes) + 8 * r * (2 * self.size + n_features + r)
 
     @property
     def penalty(self) -> float:

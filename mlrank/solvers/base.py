@@ -268,8 +268,8 @@ def check_kernel(solver: Any, precomputed: bool = False) -> None:
 
 
 def relative_gap(primal: float, dual: float) -> float:
-    """Return (primal - dual) / primal; 0 where the primal is 0, as both then are."""
-    return (primal - dual) / primal if primal > 0 else 0.0
+    """Return (primal - dual) / primal; 0 where the primal is 0, as both then are, and nan where it is nan."""
+    return 0.0 if primal <= 0 else (primal - dual) / primal
 
 
 def _number(value: Any) -> bool:

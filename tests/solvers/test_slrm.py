@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 
 from mlrank.graphs import gaussian_graph, self_tuning_graph
 from mlrank.solvers import TrainingSet, _slrm_problem
-from mlrank.solvers._slrm_admm import cut_at
 from mlrank.solvers._slrm_mixing import Mixing
+from mlrank.solvers._slrm_squared import cut_at
 from mlrank.solvers._slrm_start import solved_by_start
 from mlrank.solvers.slrm import SLRM
 from tests.solvers.problems import SCENARIOS, load, random_problem

@@ -2,12 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.linalg import hadamard
 
 from mlrank.linalg import shrink_singular_values
-from mlrank.solvers import _slrm_admm
-from mlrank.solvers._slrm_admm import Stop, _State, minimize_squared
+from mlrank.solvers import TrainingSet, _slrm_squared
+from mlrank.solvers._slrm_admm import State, Stop
 from mlrank.solvers._slrm_columns import lengths_of_columns, solved_in_one_direction, start_of_columns
+from mlrank.solvers._slrm_squared import _suited_step, minimize_squared
 from mlrank.solvers._slrm_systems import EigenSystem
+from mlrank.solvers.base import relative_gap
+from mlrank.solvers.slrm import SLRM
 
 
 class Features:
@@ -94,7 +98,7 @@ def test_one_direction_is_not_taken_for_a_solution_of_a_higher_rank():
 
 
 def made_state(A, lam, beta):
-    state = _State(np.zeros_like(A), np.zeros_like(A), beta, min(A.shape))
+    state = State(np.zeros_like(A), np.zeros_like(A), beta, min(A.shape))
     shrunk = state.shrink(A, lam, 1e-12)
     return state, shrunk
 
@@ -105,7 +109,7 @@ def test_a_step_from_the_solution_goes_nowhere():
     V = found.left if found.right is None else found.left @ found.right.T
     T = system.cross - system.values[:, None] * V
     state, shrunk = made_state(V + T / 2.0, 0.5, 2.0)
-    step = state.suited_step(system.values[:, None], system.cross, 0.5, shrunk)
+    step = _suited_step(state, system.values[:, None], system.cross, 0.5, shrunk)
     assert np.linalg.norm(step) < 1e-5 * np.linalg.norm(V)
 
 
@@ -122,7 +126,7 @@ def test_across_the_left_vectors_a_step_is_that_of_newton():
     for size in (1e-3, 1e-4):
         A = V + T / beta + size * across
         state, shrunk = made_state(A, lam, beta)
-        after = A + state.suited_step(e, B, lam, shrunk)
+        after = A + _suited_step(state, e, B, lam, shrunk)
         rest.append(np.linalg.norm(after - (V + T / beta)))
     assert rest[0] < 0.05 * 1e-3 * np.linalg.norm(across)
     assert rest[1] < rest[0] / 50  # of second order
@@ -134,8 +138,8 @@ def test_plain_steps_take_over_and_find_the_same(suited, adapted, monkeypatch):
     system, square = made_system([9.0, 4.0, 2.0, 0.5, 0.2], 5, spread=2.0)
     start = start_of_columns(system, np.arange(3), 0.5)
     best = minimize_squared(system, square, 0.5, Stop(1e-12, 5000), start).trace[-1]
-    monkeypatch.setattr(_slrm_admm, "SUITED_STEPS", suited)
-    monkeypatch.setattr(_slrm_admm, "ADAPTED_STEPS", adapted)
+    monkeypatch.setattr(_slrm_squared, "SUITED_STEPS", suited)
+    monkeypatch.setattr(_slrm_squared, "ADAPTED_STEPS", adapted)
     found = minimize_squared(system, square, 0.5, Stop(1e-8, 5000), start)
     assert found.gap <= 1e-8
     assert found.n_iter > suited
@@ -151,14 +155,14 @@ def test_a_penalty_under_which_rounding_shows_is_lowered():
 
 
 @pytest.mark.parametrize(("U", "before", "change"), [
-    # The residuals of U - V and of V - before, relative: 100 to 1, 1 to 100, 4 to 1, and one of them zero.
-    (101.0, 0.0, 10.0), (2.0, -99.0, 0.1), (5.0, 0.0, 1.0), (2.0, 1.0, 100.0), (1.0, 0.0, 0.01),
+    # The residuals of U - V and of V - before, relative: 9 to 1, 1 to 9, 4 to 1, 100 to 1, and one of them zero.
+    (10.0, 0.0, 3.0), (2.0, -8.0, 1 / 3), (5.0, 0.0, 1.0), (101.0, 0.0, 4.0), (2.0, 1.0, 4.0), (1.0, 0.0, 0.25),
 ])  # fmt: skip
 def test_the_penalty_moves_by_the_root_of_what_residuals_differ_by(U, before, change):
     V = np.array([[1.0]])
     U = np.array([[U]])
     # T makes the relative residuals as large as the differences themselves.
-    state = _State(V, np.array([[max(U[0, 0], 1.0)]]), 1.0, 1)
+    state = State(V, np.array([[max(U[0, 0], 1.0)]]), 1.0, 1)
     changed = state.adapt(U, np.array([[before]]))
     assert state.beta == pytest.approx(change)
     assert changed == (change != 1.0)
@@ -173,3 +177,46 @@ def test_thresholding_gives_what_a_step_needs():
     assert np.allclose(shrunk.right @ shrunk.right.T, right[over].T @ right[over])
     assert np.allclose(np.sort(shrunk.values), np.sort(values[over] - 0.3))
     assert left.shape == (4, 4)
+
+
+def tied(lam, gamma):
+    """Return a fit to rows and labels whose Xl'Y has three singular values of 2, 4 and 6 times a unit."""
+    weights = [9, 4, 1]
+    X = np.repeat(np.eye(3), weights, axis=0)
+    Y = np.repeat(hadamard(4)[:3] > 0, weights, axis=0)
+    return SLRM(lam=lam, gamma=gamma).fit(TrainingSet(X, Y))
+
+
+@pytest.mark.parametrize("lam", [2.0, 8.0, 18.0])
+@pytest.mark.parametrize("below", [0.0, 1e-14, 1e-12, 1e-8, 1e-4])
+def test_lam_at_a_singular_value_is_solved_like_any_other(lam, below):
+    with np.errstate(all="raise"):
+        model = tied(lam * (1 - below), 0.1)
+    assert model.info.converged
+    assert np.isfinite(model.coef).all()
+    assert model.info.n_iter <= 10
+
+
+def test_many_digits_take_few_steps():
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((400, 150)), rng.random((400, 80)) < 0.3
+    problem = SLRM().prepare(TrainingSet(X, Y))
+    info = SLRM(0.1 * problem.lambda_max, 0.0, tol=1e-12, max_iter=20).fit(TrainingSet(X, Y), problem).info
+    assert info.optimality <= 1e-12
+
+
+def test_a_start_from_another_lam_saves_steps():
+    rng = np.random.default_rng(1)
+    X, Y = rng.standard_normal((80, 30)) * 10.0 ** rng.uniform(-2, 1, 30), rng.random((80, 12)) < 0.3
+    train = TrainingSet(X, Y)
+    cold = warm = 0
+    for lam in (0.3, 3.0, 30.0):
+        cold += SLRM(lam, 0.01, tol=1e-6).fit(train).info.n_iter
+        warm += SLRM(lam, 0.01, tol=1e-6).fit(train, init=SLRM(1.05 * lam, 0.01, tol=1e-8).fit(train)).info.n_iter
+    assert warm <= cold
+
+
+def test_what_is_no_number_has_no_gap_of_zero():
+    assert np.isnan(relative_gap(np.nan, 1.0))
+    assert relative_gap(0.0, 0.0) == 0.0
+    assert relative_gap(4.0, 3.0) == 0.25

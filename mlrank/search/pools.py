@@ -5,6 +5,7 @@ threads times workers stay within the cores.
 """
 
 import gc
+import math
 import os
 import signal
 import threading
@@ -180,6 +181,10 @@ def _start_worker(parent: int) -> None:
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     end_process_that_hangs()
     import scipy.linalg  # noqa: F401  its BLAS must be there to be limited
+    from joblib.externals.loky import process_executor
+
+    # A worker that keeps what a fit needs is no leak: it would be ended, with a warning, after each fit of much memory.
+    process_executor._MAX_MEMORY_LEAK_SIZE = math.inf
 
     threadpool_limits(1)
 

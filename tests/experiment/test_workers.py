@@ -22,6 +22,7 @@ from tests.experiment.small import CONFIG, small_config
 from tests.experiment.test_run import contents
 
 HEAD = CONFIG.split("methods:")[0]
+KEPT = []
 
 
 def one_method(folder, settings, search="{{folds: 2}}"):
@@ -42,6 +43,19 @@ def test_workers_collect_garbage_but_what_they_have_loaded(tmp_path):
     for method in ("Collected', shift: 0", "Collected', shift: [0, 1, 3]"):
         (record,) = run(one_method(tmp_path, method), tmp_path / "r", 2).runs()
         assert record["info"]["objective"] > 10_000
+
+
+def test_a_worker_whose_fits_take_much_memory_stays():
+    with pools_ahead(2, []) as pool_of, pool_of(2) as pool:
+        first = set(pool.executor.map(grow, range(2)))
+        assert first == set(pool.executor.map(grow, range(2)))
+
+
+def grow(_part):
+    """Keep 400 MB for good, in longer than the library lets pass between two looks at the memory."""
+    KEPT.append(np.ones(50_000_000))
+    time.sleep(1.2)
+    return os.getpid()
 
 
 def test_workers_start_while_fits_are_planned_and_all_of_them_end(tmp_path, monkeypatch):

@@ -40,9 +40,10 @@ class PartedCross:
 
     @cached_property
     def _skew(self) -> FloatArray:
-        """What keeps the columns from being orthogonal: their Gram matrix but for the diagonal."""
+        """What keeps the columns from being orthogonal: the squares of their Gram matrix but for the diagonal."""
         skew: FloatArray = self.cross.T @ self.cross
         np.fill_diagonal(skew, 0.0)
+        skew *= skew
         return skew
 
     def kept(self, lam: float) -> FloatArray:
@@ -52,7 +53,7 @@ class PartedCross:
 
     def slack(self, lam: float, kept: FloatArray) -> float:
         """Return s such that no singular value of T exceeds (1 + s) lam, whatever rounding did."""
-        apart = float(np.linalg.norm(kept[:, None] * self._skew * kept)) / lam**2
+        apart = float(np.sqrt(kept**2 @ self._skew @ kept**2)) / lam**2
         return apart + sum(self.cross.shape) * len(kept) * EPS
 
 

@@ -220,8 +220,9 @@ class SLRM:
         system = problem.system(self.gamma)
         start = None if init is None else system.lower(problem.turned(init.coef.T))
         found = self._solve(problem, system, half * self.lam, start)
-        # Exactly zero at the minimum for a label that is never known, where rounding would rank rows.
-        right = np.where(never_known(train)[:, None], 0.0, problem.label_factor(found.right))
+        right = problem.label_factor(found.right)
+        if (never := never_known(train)).any():  # exactly zero at the minimum, where rounding would rank rows
+            right = np.where(never[:, None], 0.0, right)
         info = FitInfo(found.n_iter, found.trace[-1] / half, found.gap, found.gap <= self.tol, told)
         intercept = problem.level - right @ (found.left.T @ problem.labeled.mean)
         return LowRankModel(found.left, right, intercept, found.rank, np.array(found.trace) / half, info)

@@ -90,7 +90,7 @@ def singular_values_below(A: FloatArray, limit: float) -> bool:
 
     That is whether limit^2 I - A'A has a Cholesky factor: a fifth of the time that the largest one takes.
     """
-    rest = -(A.T @ A) if A.shape[0] >= A.shape[1] else -(A @ A.T)
+    rest = -_smaller_gram(A)
     np.fill_diagonal(rest, rest.diagonal() + limit**2)
     try:
         cholesky(rest, overwrite_a=True, check_finite=False)
@@ -101,7 +101,11 @@ def singular_values_below(A: FloatArray, limit: float) -> bool:
 
 def largest_singular_value(A: FloatArray) -> float:
     """Return the spectral norm of `A`, by the smaller Gram matrix."""
-    gram = A.T @ A if A.shape[0] >= A.shape[1] else A @ A.T
+    gram = _smaller_gram(A)
     last = len(gram) - 1
     (square,) = eigh(gram, eigvals_only=True, subset_by_index=[last, last], overwrite_a=True, check_finite=False)
     return float(np.sqrt(max(square, 0.0)))
+
+
+def _smaller_gram(A: FloatArray) -> FloatArray:
+    return A.T @ A if A.shape[0] >= A.shape[1] else A @ A.T

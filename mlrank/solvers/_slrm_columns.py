@@ -10,7 +10,7 @@ import numpy as np
 from mlrank.arrays import FloatArray, IntArray
 from mlrank.linalg import singular_values_below
 from mlrank.solvers._slrm_admm import ROUNDING, Solution
-from mlrank.solvers._slrm_squared import Start, energy
+from mlrank.solvers._slrm_squared import Start, dual_bound
 from mlrank.solvers._slrm_systems import EPS, EigenSystem
 from mlrank.solvers.base import relative_gap
 
@@ -91,9 +91,7 @@ def solved_in_one_direction(system: EigenSystem, column: int, square: float, lam
     slack = ROUNDING * tol
     if not singular_values_below(T, (1.0 + slack) * lam):
         return None
-    T /= -(1.0 + slack + sum(B.shape) * EPS)
-    T += B
-    bound = 0.5 * square - 0.5 * energy(1.0 / e, T)
+    bound = dual_bound(system, square, T, slack + sum(B.shape) * EPS)
     objective = 0.5 * square - float(u @ (B @ v)) + 0.5 * float(u @ (e * u)) + lam * float(np.linalg.norm(u))
     gap = max(relative_gap(objective, bound), 0.0)
     return Solution(u[:, None], v[:, None], 1, gap, 1, (objective,)) if gap <= tol else None

@@ -18,7 +18,7 @@ from mlrank.solvers._slrm_mixing import Mixing
 from mlrank.solvers._slrm_systems import EPS, EigenSystem
 from mlrank.solvers.base import relative_gap
 
-__all__ = ["Start", "cut_at", "energy", "minimize_squared"]
+__all__ = ["Start", "cut_at", "dual_bound", "minimize_squared"]
 
 # So many steps have a penalty for each singular vector.
 SUITED_STEPS = 200
@@ -44,8 +44,7 @@ def cut_at(lam: float, T: FloatArray) -> FloatArray:
 def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop, start: Start | None) -> Solution:
     """Minimise 1/2 |Xl V - Y|^2 + gamma/2 trace(V'X'LXV) + lam |V|_*, `square` = |Y|^2, where G is diagonal.
 
-    None for a start is the printed one, V and T of zeros. The multiplier of a step certifies it: where no singular
-    value of Z exceeds lam, |Y|^2 / 2 - trace((B - Z)' G^-1 (B - Z)) / 2 with B = Xl'Y is at most the minimum.
+    None for a start is the printed one, V and T of zeros. The multiplier of a step certifies it.
     """
     e, B = system.values[:, None], system.cross
     state, A, share = _begin(system, square, lam, stop, start)
@@ -58,9 +57,7 @@ def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop,
         nuclear = lam * float(shrunk.values.sum())
         quadratic = 0.5 * square - float(np.vdot(B, state.V)) + 0.5 * energy(system.values, state.V)
         trace.append(quadratic + nuclear)
-        rest = state.T / -(1.0 + shrunk.slack)
-        rest += B
-        bound = max(bound, 0.5 * square - 0.5 * energy(1.0 / system.values, rest))
+        bound = max(bound, dual_bound(system, square, state.T, shrunk.slack))
         gap = max(relative_gap(trace[-1], bound), 0.0)  # rounding may leave less
         if gap <= stop.tol or len(trace) >= stop.max_iter:
             # Products with V itself are cheaper where its rank is not low.
@@ -87,15 +84,24 @@ def _begin(
 
     Rounding in T counts for that part.
     """
-    B = system.cross
-    state = State.zero(B, stop.beta or system.penalty)
+    B, e = system.cross, system.values[:, None]
     if start is None:
-        return state, B / (system.values[:, None] + state.beta), 1.0
-    V = (B - start.T) / system.values[:, None]
-    state = State(V, start.T, start.beta, start.rank)
+        beta = stop.beta or system.penalty
+        return State.zero(B, beta), B / (e + beta), 1.0
+    V = (B - start.T) / e
     least = max(0.5 * square - 0.5 * float(np.vdot(V, B - start.T)), EPS * square)
     share = min(1.0, lam * np.sqrt(min(B.shape)) * float(np.linalg.norm(V)) / least)
-    return state, V + start.T / start.beta, share
+    return State(V, start.T, start.beta, start.rank), V + start.T / start.beta, share
+
+
+def dual_bound(system: EigenSystem, square: float, T: FloatArray, slack: float) -> float:
+    """Return what the minimum is at least, where no singular value of `T` exceeds (1 + slack) lam.
+
+    For any Z without one above lam that is |Y|^2 / 2 - trace((B - Z)' G^-1 (B - Z)) / 2, with B = Xl'Y.
+    """
+    rest = T / -(1.0 + slack)
+    rest += system.cross
+    return 0.5 * square - 0.5 * energy(1.0 / system.values, rest)
 
 
 def energy(weights: FloatArray, V: FloatArray) -> float:

@@ -1,4 +1,4 @@
-"""Where SLRM starts with the squared loss and a diagonal G, which is the solution already where the graph is heavy.
+"""What SLRM tries before any step with the squared loss and a diagonal G: the solution where the graph is heavy.
 
 Let labels be in the right singular vectors of B = Xl'Y: its columns b_j are orthogonal, and T with the columns
 min(1, lam/|b_j|) b_j has no singular value above lam. What belongs to it, V = G^-1 (B - T), has the columns of G^-1 B

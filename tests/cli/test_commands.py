@@ -277,7 +277,14 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(mlrank, tmp_path
     command = [sys.executable, "-m", "mlrank", "train", str(config), "--jobs", str(jobs)]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(
-        command, cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        cwd=tmp_path,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A shell's background jobs are started to ignore it, the tests with them.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     journal = tmp_path / "results/small/trials.jsonl"
     deadline = time.monotonic() + 60

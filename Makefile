@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup check format test coverage bench reproduce clean
+.PHONY: help setup check format test bounds coverage bench reproduce clean
 
 help:  ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,15 @@ format: $(STAMP)  ## rewrite the code in the house format
 
 test: $(STAMP)  ## run the tests
 	$(BIN)/pytest -n auto --dist worksteal
+
+# Machine code with bounds checks needs a cache of its own: numba's does not tell the two apart. Left out are the tests
+# that reach compiled loops only through what these test.
+COMPILED := tests/datasets tests/graphs tests/metrics tests/prediction tests/solvers tests/thresholds tests/test_*.py
+
+bounds: export NUMBA_BOUNDSCHECK := 1
+bounds: export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/bounds
+bounds: $(STAMP)  ## run the tests of compiled loops with every index checked
+	$(BIN)/pytest -n auto --dist worksteal $(COMPILED)
 
 coverage: $(STAMP)  ## run the tests and list the lines that none of them reaches
 	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term

@@ -27,7 +27,7 @@ ROWS = (
     ("__main__",),
 )
 ROW = {name: i for i, row in enumerate(ROWS) for name in row}
-MAX_LINES = 300
+MAX_LINES = 500
 # Objects of rich that write to the terminal; its tables and texts are values and may be built anywhere.
 WRITERS = {"Console", "Progress", "Live", "Status", "print", "print_json", "inspect", "get_console"}
 STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}

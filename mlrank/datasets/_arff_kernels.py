@@ -5,6 +5,7 @@
 first[j]..first[j + 1] - 1, and `column` gives the column of each. Numbers whose rounding needs more than one exact
 operation are listed in `slow` as (start, stop, place in the values), to be read again by the caller; missing cells in
 `gaps` as (row, attribute), those of features only where `keep_gaps` is set. counts = [n_slow, n_gaps].
+Every write is checked: a full array ends the loop with NO_ROOM. `word` must be as long as the text.
 """
 
 from typing import Any
@@ -50,6 +51,8 @@ def dense_rows(
     # Arrays taken out of the tuple once: handing it to a function for every cell costs more than reading the cell.
     kind, to_y, target, column = plan.kind, plan.to_y, plan.target, plan.column
     at, n_slow, n_gaps, n_attributes = 0, 0, 0, kind.shape[0]
+    if word.shape[0] < text.shape[0]:
+        return codes.NO_ROOM, at, 0, row
     while at < text.shape[0]:
         at = skip_blanks(text, at)
         if text[at] == NEWLINE or text[at] == PERCENT:
@@ -57,6 +60,8 @@ def dense_rows(
             continue
         if text[at] == OPEN:
             return codes.NOT_DENSE, at, 0, row
+        if row >= X.shape[0] or row >= Y.shape[0]:
+            return codes.NO_ROOM, at, 0, row
         j = -1
         while j + 1 < n_attributes:
             j += 1
@@ -75,6 +80,8 @@ def dense_rows(
             if kind[j] <= BINARY:
                 code, stop, value, how = _numeric_cell(text, at, NO_CLOSING, kind[j] == BINARY, plan.empty_is_gap)
                 if code == codes.MISSING and (plan.keep_gaps or to_y[j]):
+                    if n_gaps >= gaps.shape[0]:
+                        return codes.NO_ROOM, at, j, row
                     gaps[n_gaps, 0], gaps[n_gaps, 1] = row, j
                     n_gaps += 1
                     at = stop
@@ -82,6 +89,8 @@ def dense_rows(
                 if code != codes.DONE:
                     return code, at, j, row
                 if how != EXACT:
+                    if n_slow >= slow.shape[0]:
+                        return codes.NO_ROOM, at, j, row
                     slow[n_slow, 0], slow[n_slow, 1], slow[n_slow, 2] = at, stop, row * X.shape[1] + target[j]
                     n_slow += 1
                 if to_y[j]:
@@ -91,6 +100,8 @@ def dense_rows(
             else:
                 code, stop, found = _word_cell(text, at, NO_CLOSING, j, plan, Y[row], word)
                 if code == codes.MISSING and (plan.keep_gaps or to_y[j]):
+                    if n_gaps >= gaps.shape[0]:
+                        return codes.NO_ROOM, at, j, row
                     gaps[n_gaps, 0], gaps[n_gaps, 1] = row, j
                     n_gaps += 1
                     at = stop
@@ -120,6 +131,9 @@ def sparse_rows(
     data, indices, indptr = rows
     kind, to_y, target, column = plan.kind, plan.to_y, plan.target, plan.column
     at, n_slow, n_gaps, row, entry = 0, 0, 0, state[0], state[1]
+    room = min(data.shape[0], indices.shape[0])
+    if word.shape[0] < text.shape[0]:
+        return codes.NO_ROOM, at, 0
     while at < text.shape[0]:
         at = skip_blanks(text, at)
         if text[at] == NEWLINE or text[at] == PERCENT:
@@ -127,6 +141,8 @@ def sparse_rows(
             continue
         if text[at] != OPEN:
             return codes.NOT_SPARSE, at, 0
+        if row >= Y.shape[0] or row + 1 >= indptr.shape[0]:
+            return codes.NO_ROOM, at, 0
         opened = at
         at = skip_blanks(text, at + 1)
         while text[at] != CLOSE:
@@ -140,6 +156,8 @@ def sparse_rows(
                 else:
                     code, stop, value, how = _numeric_cell(text, start, CLOSE, kind[j] == BINARY, False)
                 if code == codes.MISSING and (plan.keep_gaps or to_y[j]):
+                    if n_gaps >= gaps.shape[0]:
+                        return codes.NO_ROOM, start, j
                     gaps[n_gaps, 0], gaps[n_gaps, 1] = row, j
                     n_gaps += 1
                 elif code != codes.DONE:
@@ -147,6 +165,8 @@ def sparse_rows(
                 elif to_y[j]:
                     Y[row, target[j]] = value != 0.0
                 elif value != 0.0 or how != EXACT:
+                    if entry >= room or n_slow >= slow.shape[0]:
+                        return codes.NO_ROOM, start, j
                     if how != EXACT:
                         slow[n_slow, 0], slow[n_slow, 1], slow[n_slow, 2] = start, stop, entry
                         n_slow += 1
@@ -155,11 +175,15 @@ def sparse_rows(
             else:
                 code, stop, found = _word_cell(text, start, CLOSE, j, plan, Y[row], word)
                 if code == codes.MISSING and (plan.keep_gaps or to_y[j]):
+                    if n_gaps >= gaps.shape[0]:
+                        return codes.NO_ROOM, start, j
                     gaps[n_gaps, 0], gaps[n_gaps, 1] = row, j
                     n_gaps += 1
                 elif code != codes.DONE:
                     return code, start, j
                 elif kind[j] == NOMINAL:
+                    if entry >= room:
+                        return codes.NO_ROOM, start, j
                     data[entry], indices[entry] = 1.0, column[found]
                     entry += 1
             code, at = _next_pair(text, stop)
@@ -178,6 +202,8 @@ def sparse_rows(
             if to_y[j]:
                 Y[row, target[j]] = True
             else:
+                if entry >= room:
+                    return codes.NO_ROOM, opened, j
                 data[entry], indices[entry] = 1.0, target[j]
                 entry += 1
         row += 1

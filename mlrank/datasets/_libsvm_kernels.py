@@ -33,9 +33,10 @@ def label_rows(
     """Read lines "l,l i:v i:v", indices and label ids as written; return (code, offset, n_slow).
 
     state = [next row, next entry, next label, line reached, first empty line met or 0, rows out of order].
+    Every write is checked: a full array ends the loop with NO_ROOM.
     """
     row, entry, label = state[0], state[1], state[2]
-    at, n_slow = 0, 0
+    at, n_slow, room = 0, 0, min(data.shape[0], indices.shape[0])
     while at < text.shape[0]:
         state[3] += 1
         first = skip_blanks(text, at)
@@ -50,6 +51,8 @@ def label_rows(
             continue
         if state[4] != 0:
             return codes.EMPTY_LINE, at, n_slow
+        if row + 1 >= min(indptr.shape[0], id_indptr.shape[0]):
+            return codes.NO_ROOM, at, n_slow
         unlabeled = text[at] == BLANK or text[at] == TAB
         if not unlabeled:
             code, at, label = _labels(text, at, ids, label)
@@ -61,6 +64,8 @@ def label_rows(
             if code != codes.DONE:
                 alone = unlabeled and last < 0 and code == codes.NOT_A_PAIR and index >= 0
                 return (codes.LABEL_AFTER_BLANK if alone else code), stop, n_slow
+            if entry >= room or n_slow >= slow.shape[0]:
+                return codes.NO_ROOM, at, n_slow
             if how != EXACT:
                 slow[n_slow, 0], slow[n_slow, 1], slow[n_slow, 2] = stop, end, entry
                 n_slow += 1
@@ -111,6 +116,8 @@ def _labels(text: Any, at: int, ids: Any, label: int) -> tuple[int, int, int]:
             return codes.NOT_A_LABEL, at, label
         if value > LARGEST_INDEX:
             return codes.INDEX_TOO_LARGE, at, label
+        if label >= ids.shape[0]:
+            return codes.NO_ROOM, at, label
         ids[label] = value
         label += 1
         if text[stop] != COMMA:

@@ -196,9 +196,14 @@ def _compare(word: Any, start: int, stop: int, pool: Any, first: int, last: int)
 
 @njit(cache=True)
 def copy_pieces(text: Any, pieces: Any, copy: Any) -> int:
-    """Copy the pieces (start, stop, ...) of a text one after the other, a blank behind each; return their length."""
+    """Copy the pieces (start, stop, ...) of a text one after the other, a blank behind each; return their length.
+
+    The length is -1 where `copy` is too short.
+    """
     used = 0
     for piece in range(pieces.shape[0]):
+        if used + pieces[piece, 1] - pieces[piece, 0] >= copy.shape[0]:
+            return -1
         for at in range(pieces[piece, 0], pieces[piece, 1]):
             copy[used] = text[at]
             used += 1

@@ -13,7 +13,7 @@ from mlrank.datasets.arff_header import Header
 from mlrank.datasets.arff_layout import Layout
 from mlrank.datasets.files import Block, shown
 from mlrank.datasets.gaps import Gaps
-from mlrank.datasets.growth import Growth, resized
+from mlrank.datasets.growth import Growth, no_room, resized
 from mlrank.datasets.numbers import cell_at, reread_numbers
 from mlrank.errors import UserError, unknown_name
 
@@ -70,10 +70,11 @@ class DenseRows:
 
         start, n_attributes = self.n, len(header.attributes)
         for block in blocks:
-            # A row has one byte or more for each cell and one behind it: blank lines claim no memory.
+            # A cell may be empty, but a separator or the line's end stands behind each: blank lines claim no memory.
             size = len(block.text)
             self.growth.passed(size)
-            added = min(block.n_lines, size // (2 * n_attributes)) + 1
+            # One more row may be begun, in which a mistake is found.
+            added = min(block.n_lines, size // n_attributes + 1)
             self._resize(self.growth.room(len(self.X), self.n, added, size))
             text, scratch = _scratch(block)
             code, at, j, self.n = dense_rows(text, self.X, self.Y, self.n, plan, *scratch)
@@ -143,7 +144,10 @@ class SparseRows:
 
 
 def _scratch(block: Block) -> tuple[Any, tuple[Any, ...]]:
-    """Return the text, and room for a word, numbers to read again (such as 1e23 and a comma), gaps and two counts."""
+    """Return the text, and room for a word, numbers to read again (such as 1e23 and a comma), gaps and two counts.
+
+    Behind each missing cell stands a byte that ends it, so there are no more than bytes.
+    """
     size = len(block.text)
     slow, gaps = np.empty((size // 5 + 1, 3), np.int64), np.empty((size, 2), np.int64)
     return np.frombuffer(block.text, np.uint8), (np.empty(size, np.uint8), slow, gaps, np.zeros(2, np.int64))
@@ -175,7 +179,9 @@ def _counted(rows: int, header: Header) -> int:
     return rows
 
 
-def _error(code: int, block: Block, at: int, j: int, header: Header) -> UserError:
+def _error(code: int, block: Block, at: int, j: int, header: Header) -> Exception:
+    if code == codes.NO_ROOM:
+        return no_room(block, at)
     return block.error(
         at, _message(code, cell_at(block, at, b",\t}" if code < codes.NOT_AN_INDEX else b" ,}"), j, header)
     )

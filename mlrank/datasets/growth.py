@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.datasets.files import is_packed
+from mlrank.datasets.files import Block, is_packed
 
-__all__ = ["Growth", "resized"]
+__all__ = ["Growth", "no_room", "resized"]
 
 
 class Growth:
@@ -43,3 +43,8 @@ def resized(array: Any, rows: int) -> Any:
         return np.zeros((rows, *array.shape[1:]), array.dtype)
     array.resize((rows, *array.shape[1:]), refcheck=False)
     return array
+
+
+def no_room(block: Block, at: int) -> ValueError:
+    """Return the error for an array that was made too small for a block, which only a mistake of ours can bring."""
+    return ValueError(f"{block.error(at, 'arrays are too small for this row')}; please report this file")

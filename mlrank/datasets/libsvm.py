@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from mlrank.arrays import BoolArray
 from mlrank.datasets import _codes as codes
 from mlrank.datasets.files import Block, read_blocks, shown
-from mlrank.datasets.growth import Growth, resized
+from mlrank.datasets.growth import Growth, no_room, resized
 from mlrank.datasets.labels import LabelTree, read_labels, read_names
 from mlrank.datasets.numbering import MOST_COLUMNS, Numbering
 from mlrank.datasets.numbers import cell_at, reread_numbers
@@ -261,7 +261,9 @@ def _label_base(source: Source, labels: Numbering, tree: LabelTree | None) -> in
     raise UserError(_either("labels", labels, tree), source.parts[0])
 
 
-def _error(code: int, block: Block, at: int) -> UserError:
+def _error(code: int, block: Block, at: int) -> Exception:
+    if code == codes.NO_ROOM:
+        return no_room(block, at)
     # Labels end at a comma; in a pair a comma is part of what is wrong.
     ends = b", \t#" if code in (codes.INDEX_TOO_LARGE, codes.LABEL_AFTER_BLANK) else b" \t#"
     return block.error(at, _MESSAGES[code].format(found=cell_at(block, at, ends)))

@@ -6,6 +6,7 @@ import numpy as np
 
 from mlrank.arrays import FloatArray
 from mlrank.datasets.files import Block, shown
+from mlrank.datasets.growth import no_room
 
 __all__ = ["cell_at", "reread_numbers"]
 
@@ -23,7 +24,8 @@ def reread_numbers(block: Block, slow: Any, values: FloatArray) -> None:
     from mlrank.datasets._scan import copy_pieces
 
     copy = np.empty(int((slow[:, 1] - slow[:, 0] + 1).sum()), np.uint8)
-    copy_pieces(np.frombuffer(block.text, np.uint8), slow, copy)
+    if copy_pieces(np.frombuffer(block.text, np.uint8), slow, copy) != copy.size:
+        raise no_room(block, int(slow[0, 0]))
     # numpy reads text as Python's float does, only without a Python object for each number.
     numbers = np.fromstring(copy.tobytes(), sep=" ")
     large = np.flatnonzero(~np.isfinite(numbers))

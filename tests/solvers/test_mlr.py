@@ -98,7 +98,8 @@ def test_stored_blocks_are_solved_exactly(printed):
             f, y, found = f[used] * (0.5 if printed else 1.0), y[used], np.empty(used.sum())
             project((y - f) / kappa, np.minimum(y * C, 0.0), np.maximum(y * C, 0.0), 0.0, found)
             assert found * y == pytest.approx(alpha[used], abs=1e-9 * max(1.0, C))
-            assert abs(found.sum()) <= 1e-14 * max(1.0, C)
+            # Ten sums of rounding errors; how large they are depends on the order in which the compiler adds.
+            assert abs(found.sum()) <= 1e-13 * max(1.0, C)
 
 
 @settings(max_examples=200, deadline=None)

@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mlrank.arrays import BoolArray, FloatArray, as_features
 from mlrank.errors import unknown_name
 from mlrank.search.crossfit import heldout_scores, own_scores
-from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.solvers.base import is_pairwise
+from mlrank.solvers import SOLVERS, Capabilities, TrainingSet
 from mlrank.thresholds import THRESHOLDS
 
 __all__ = ["MultiLabelRanker"]
@@ -78,14 +77,15 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
         solver, threshold = self._part("solver"), self._part("threshold")
-        if getattr(solver, "TRANSDUCTIVE", False):
+        able = Capabilities.of(solver)
+        if able.transductive:
             raise ValueError(f"{type(solver).__name__} scores only rows that it was given when it was fitted")
         if threshold.ORACLE:
             raise ValueError(f"{type(threshold).__name__} looks at the true labels of the rows that it predicts")
         how = self.threshold_scores or threshold.FIT_ON
         if how not in ("train", "heldout"):
             raise ValueError(f"threshold_scores must be 'train', 'heldout' or None, found {self.threshold_scores!r}")
-        train = TrainingSet(as_features(X), _indicator(y, X.shape[0]), pairwise=is_pairwise(solver))
+        train = TrainingSet(as_features(X), _indicator(y, X.shape[0]), pairwise=able.pairwise)
         self.model_ = solver.fit(train)
         if how == "train":
             scores = own_scores(self.model_, train)
@@ -154,7 +154,7 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_pairwise(self._part("solver"))
+        tags.input_tags.pairwise = Capabilities.of(self._part("solver")).pairwise
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.multi_label = True
         tags.target_tags.required = True

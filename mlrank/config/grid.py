@@ -72,7 +72,9 @@ class MethodConfig:
     @property
     def kernels(self) -> tuple[Any, ...]:
         """The kernels of the solver over the grid; none if it has no such setting."""
-        default = getattr(self.solver_class, "kernel", None)
+        from mlrank.solvers import Capabilities
+
+        default = Capabilities.of(self.solver_class).kernel
         return dict(self.axes).get("kernel", () if default is None else (default,))
 
     @property

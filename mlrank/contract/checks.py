@@ -13,7 +13,7 @@ from mlrank.arrays import FloatArray
 from mlrank.contract.subject import TIGHT, Broken, NotApplicable, Subject, random_problem
 from mlrank.models import Fit, Predictor
 from mlrank.scaling import SCALERS
-from mlrank.solvers import Model, TrainingSet
+from mlrank.solvers import Capabilities, Model, TrainingSet
 from mlrank.solvers.base import FitInfo
 from mlrank.thresholds import THRESHOLDS
 
@@ -154,11 +154,12 @@ def check_giving_up(subject: Subject) -> None:
 
 def check_prepare(subject: Subject) -> None:
     """What one solver prepared serves every one with equal SHARED settings: the same scores to the byte."""
-    if not hasattr(subject.solver, "prepare"):
+    able = Capabilities.of(subject.solver)
+    if not able.prepares:
         raise NotApplicable("it has nothing to prepare")
     X, Y = random_problem()
     train, solver = TrainingSet(X, Y), subject.made()
-    shared = getattr(subject.solver, "SHARED", ())
+    shared = able.shared
     _require(set(shared) <= subject.names, f"SHARED names {min(set(shared) - subject.names, default='')}, no setting")
     prepared = solver.prepare(train)
     for name, value in [*_others(subject, solver, shared), ("", None)]:
@@ -183,7 +184,7 @@ def _others(subject: Subject, solver: Any, shared: Sequence[str]) -> Iterator[tu
 
 def check_known(subject: Subject) -> None:
     """Entries that are not known decide nothing."""
-    if not getattr(subject.solver, "USES_KNOWN", False):
+    if not Capabilities.of(subject.solver).uses_known:
         raise NotApplicable("it cannot leave out unknown labels, and is not given any")
     X, Y = random_problem(seed=4)
     known = np.random.default_rng(5).random(Y.shape) < 0.8
@@ -198,7 +199,7 @@ def check_known(subject: Subject) -> None:
 def check_cost(subject: Subject) -> None:
     """Estimates of operations and bytes grow with the number of rows."""
     solver = subject.made()
-    if not hasattr(solver, "cost"):
+    if not Capabilities.of(solver).estimates_cost:
         raise NotApplicable("it gives no estimate of its cost")
     costs = np.array([solver.cost(n, 50, 10) for n in (50, 500, 5000)])
     _require(costs.shape == (3, 2) and (costs > 0).all(), "cost(n, d, k) must return two numbers above 0")

@@ -8,6 +8,7 @@ from mlrank import __version__
 from mlrank.config import GridPoint
 from mlrank.experiment.cell import Cell, Outcome
 from mlrank.results import checkout_commit
+from mlrank.solvers import Capabilities
 
 __all__ = ["about_model", "describe", "summary"]
 
@@ -46,7 +47,7 @@ def describe(cell: Cell, index: int | None) -> dict[str, Any]:
             "settings": dict(grid.threshold_settings),
             "oracle": bool(cell.chain.threshold.ORACLE),
         },
-        "transductive": bool(getattr(method.solver_class, "USES_UNLABELED", False)),
+        "transductive": Capabilities.of(method.solver_class).uses_unlabeled,
         "key": cell.key,
         "inputs": cell.inputs,
         "commit": checkout_commit(),

@@ -16,6 +16,7 @@ from mlrank.experiment.points import point_of, twins_of
 from mlrank.metrics import METRICS
 from mlrank.results import run_label, trial_key
 from mlrank.search import STRATEGIES, Chain, Plan, Point, Task, count_fits, groups
+from mlrank.solvers import Capabilities
 from mlrank.splits import Split, kfold
 from mlrank.thresholds import THRESHOLDS
 
@@ -228,7 +229,7 @@ class Cell:
         """Return the task of fitting points; all rows of the split beside `train` are there without labels."""
         search = self.config.search
         unlabeled = None
-        if getattr(self.method.solver_class, "USES_UNLABELED", False):
+        if Capabilities.of(self.method.solver_class).uses_unlabeled:
             everything = np.concatenate([self.split.train, self.split.test])
             unlabeled = np.setdiff1d(everything, train)
         limit, mask = search.time_limit, self.mask

@@ -7,7 +7,7 @@ from typing import Any
 from mlrank.config import GridPoint, MethodConfig, SearchConfig
 from mlrank.results import trial_key
 from mlrank.search import Point
-from mlrank.solvers import SOLVERS
+from mlrank.solvers import SOLVERS, Capabilities
 
 __all__ = ["idle_settings", "point_of", "twins_of"]
 
@@ -71,7 +71,7 @@ def _canonical(method: MethodConfig, point: GridPoint) -> str:
 
 def _plainest(solver: Any) -> Any:
     """Return the solver with settings that have no effect at their defaults."""
-    return solver.canonical() if hasattr(solver, "canonical") else solver
+    return solver.canonical() if Capabilities.of(solver).has_canonical else solver
 
 
 def _solved(method: MethodConfig, point: GridPoint) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from mlrank.experiment.kernels import check_kernels
 from mlrank.experiment.points import idle_settings
 from mlrank.results import Claims, RunFolder, safe_name
 from mlrank.search import Pilot, Pool, available_memory, local_pool, pools_ahead, workers_that_fit
-from mlrank.solvers import SOLVERS
+from mlrank.solvers import SOLVERS, Capabilities
 from mlrank.tables import write_tables
 from mlrank.thresholds import THRESHOLDS
 
@@ -150,10 +150,10 @@ def _check_unknown(config: ExperimentConfig, data: Data) -> None:
     """Refuse unknown labels if a solver cannot leave them out, unless the configuration says what they count as."""
     if data.known is None or config.unknown_labels != "refuse":
         return
-    blind = [method for method in config.methods.values() if not getattr(method.solver_class, "USES_KNOWN", False)]
+    blind = [method for method in config.methods.values() if not Capabilities.of(method.solver_class).uses_known]
     if blind:
         named = ", ".join(f"'{method.name}' ({method.solver})" for method in blind)
-        heeding = ", ".join(key for key, solver in SOLVERS.items() if getattr(solver, "USES_KNOWN", False))
+        heeding = ", ".join(key for key, solver in SOLVERS.items() if Capabilities.of(solver).uses_known)
         raise UserError(
             f"'{data.dataset.name}' has unknown label entries, which {named} cannot leave out; "
             f"set 'unknown_labels: absent' to have them taken as absent there, or use one of: {heeding}"

@@ -10,7 +10,7 @@ from mlrank.explain.documented import Documented, documented
 from mlrank.explain.rules import rules_of
 from mlrank.metrics import METRICS
 from mlrank.reproduce import CELL_VERDICTS, CLAIM_VERDICTS, GRADES, load_recipe, recipes
-from mlrank.solvers import PROJECTIONS, SOLVERS
+from mlrank.solvers import PROJECTIONS, SOLVERS, Capabilities
 from mlrank.tables import RUNTIMES, Grid, Shown
 from mlrank.thresholds import THRESHOLDS
 
@@ -96,12 +96,13 @@ def _cost(name: str) -> Topic:
 
 def _solver(name: str) -> Topic:
     found = SOLVERS[name]
-    said = [
-        ("USES_UNLABELED", "It uses rows without labels, the test rows among them (‡ in tables)."),
-        ("TRANSDUCTIVE", "Its models score only rows that were there when it was fitted."),
-        ("USES_KNOWN", "It leaves unknown label entries out."),
+    able = Capabilities.of(found)
+    notes = [
+        (able.uses_unlabeled, "It uses rows without labels, the test rows among them (‡ in tables)."),
+        (able.transductive, "Its models score only rows that were there when it was fitted."),
+        (able.uses_known, "It leaves unknown label entries out."),
     ]
-    flags = [words for flag, words in said if getattr(found, flag, False)]
+    flags = [words for applies, words in notes if applies]
     return _settings_topic("solver", name, documented(found), f"solver: {name}", flags)
 
 

@@ -12,7 +12,7 @@ from mlrank.datasets.wanted import Wanted
 from mlrank.errors import UserError
 from mlrank.models.file import StoredModel
 from mlrank.prediction.outputs import Block, Wish, output_format, writer
-from mlrank.solvers.base import is_pairwise
+from mlrank.solvers import Capabilities
 from mlrank.thresholds.cuts import check_scores
 
 __all__ = ["Done", "predict_file", "wanted_by"]
@@ -31,7 +31,7 @@ class Done:
 
 def wanted_by(model: StoredModel) -> Wanted:
     """Return the columns that a model takes."""
-    pairwise = is_pairwise(model.predictor.model)
+    pairwise = Capabilities.of(model.predictor.model).pairwise
     who = "the model (kernel values with training rows)" if pairwise else "the model"
     return Wanted(model.feature_names, model.label_names, who, model.fill)
 

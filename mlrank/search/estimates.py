@@ -13,6 +13,7 @@ from mlrank.search.fits import project
 from mlrank.search.rows import Rows, Table
 from mlrank.search.tasks import Task
 from mlrank.search.threads import hold_numba, one_thread
+from mlrank.solvers import Capabilities
 
 __all__ = ["Estimate", "Pilot", "available_memory", "workers_that_fit"]
 
@@ -88,7 +89,8 @@ class Pilot:
         return self._cost(n_samples)[1]
 
     def _cost(self, n_samples: int) -> tuple[float, float]:
-        cost: Callable[[int, int, int], tuple[float, float]] = getattr(self.solver, "cost", self._plain_cost)
+        estimates = Capabilities.of(self.solver).estimates_cost
+        cost: Callable[[int, int, int], tuple[float, float]] = self.solver.cost if estimates else self._plain_cost
         n_seen = n_samples + round(n_samples * self.others.size / self.task.train.size)
         operations, memory = cost(n_seen, self.table.X.shape[1], self.table.Y.shape[1])
         return float(operations), float(memory + self._data_bytes(n_seen))

@@ -25,7 +25,7 @@ from mlrank.search.limits import time_limit
 from mlrank.search.rows import Rows, Table
 from mlrank.search.tasks import Chain, Point, Result, Task
 from mlrank.search.threads import hold_numba
-from mlrank.solvers import TrainingSet
+from mlrank.solvers import Capabilities, TrainingSet
 from mlrank.thresholds.cuts import label_sets
 
 __all__ = ["died", "refit", "work"]
@@ -213,9 +213,10 @@ class _Shelf:
         self.prepare_seconds += time.perf_counter() - started
 
     def _prepare(self, solver: Any) -> Any:
-        if not hasattr(solver, "prepare"):
+        able = Capabilities.of(solver)
+        if not able.prepares:
             return None
-        shared = [getattr(solver, name) for name in getattr(solver, "SHARED", ())]
+        shared = [getattr(solver, name) for name in able.shared]
         if self.prepared[0] != shared:
             started = time.perf_counter()
             self.prepared = (shared, solver.prepare(self.train))

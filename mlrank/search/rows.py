@@ -9,7 +9,7 @@ from mlrank.arrays import BoolArray, Features, take_rows
 from mlrank.scaling import SCALERS, Scaling
 from mlrank.search.keeps import FileKeep, MemoryKeep
 from mlrank.search.tasks import Task
-from mlrank.solvers import TrainingSet
+from mlrank.solvers import Capabilities, TrainingSet
 
 __all__ = ["Rows", "Table"]
 
@@ -56,6 +56,7 @@ class Rows:
     def of(cls, task: Task, table: Table) -> "Rows":
         """Cut the rows of a task out of the data and scale them."""
         solver: Any = task.chain.solver
+        able = Capabilities.of(solver)
         columns = task.columns
         X = take_rows(table.X, task.train, columns)
         scaling = SCALERS[task.chain.scale]().fit(X)
@@ -63,11 +64,11 @@ class Rows:
         Y, known = _labels(table.Y, mask, task.train)
         Y_test, known_test = _labels(table.Y, mask, task.test)
         unlabeled = None
-        if getattr(solver, "USES_UNLABELED", False):
+        if able.uses_unlabeled:
             others = task.test if task.unlabeled is None else task.unlabeled
             unlabeled = scaling(take_rows(table.X, others, columns))
         notes = [scaling.note, f"{scaling.n_constant} constant features not scaled" if scaling.n_constant else ""]
-        heeded = known if getattr(solver, "USES_KNOWN", False) else None
+        heeded = known if able.uses_known else None
         if known is not None and heeded is None:
             count = int((~known).sum())
             notes.append(f"{count} unknown label entries of the training rows taken as absent by {solver.__name__}")

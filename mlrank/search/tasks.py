@@ -1,7 +1,7 @@
 """What is to be fitted: points, what happens to the rows, and tasks made of points that share a preparation."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from mlrank.arrays import IntArray
 from mlrank.models import Fit
-from mlrank.solvers.base import is_pairwise
+from mlrank.solvers import Capabilities
 
 __all__ = ["Chain", "Point", "Result", "Task", "groups"]
 
@@ -48,11 +48,11 @@ class Chain:
     @property
     def prepares(self) -> bool:
         """Whether points share more than their rows: each part of a task then makes it anew."""
-        return self.projection is not None or hasattr(self.solver, "prepare")
+        return self.projection is not None or Capabilities.of(self.solver).prepares
 
     @cached_property
     def _draws(self) -> bool:
-        return "seed" in {setting.name for setting in fields(self.solver)}
+        return Capabilities.of(self.solver).draws
 
     def build(self, point: Point) -> Any:
         """Return the solver with the point's settings; a solver that draws gets the point's seed."""
@@ -84,7 +84,7 @@ class Task:
     @property
     def columns(self) -> IntArray | None:
         """The columns that the rows have: those of the training rows in a kernel matrix, else all (None)."""
-        return self.train if is_pairwise(self.chain.build(self.points[0])) else None
+        return self.train if Capabilities.of(self.chain.build(self.points[0])).pairwise else None
 
     def of(self, points: Sequence[Point]) -> "Task":
         """Return the same task with other points."""
@@ -101,7 +101,7 @@ class Result(NamedTuple):
 
 def groups(chain: Chain, points: Sequence[Point]) -> list[tuple[Point, ...]]:
     """Group points with equal projection and SHARED settings, in order: each group needs one preparation."""
-    shared = getattr(chain.solver, "SHARED", ())
+    shared = Capabilities.of(chain.solver).shared
     sorted_out: dict[str, list[Point]] = {}
     for point in points:
         solver = chain.build(point)

@@ -3,9 +3,9 @@
 from typing import Any
 
 from mlrank.imported import Imported
-from mlrank.solvers.base import FitInfo, LinearModel, Model, Solver, TrainingSet
+from mlrank.solvers.base import Capabilities, FitInfo, LinearModel, Model, Solver, TrainingSet
 
-__all__ = ["PROJECTIONS", "SOLVERS", "FitInfo", "LinearModel", "Model", "Solver", "TrainingSet"]
+__all__ = ["PROJECTIONS", "SOLVERS", "Capabilities", "FitInfo", "LinearModel", "Model", "Solver", "TrainingSet"]
 
 SOLVERS: Imported[type[Any]] = Imported(
     {

@@ -6,7 +6,7 @@ hands the result to every grid point with equal SHARED values. ``fit(train)`` al
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -16,6 +16,7 @@ from mlrank.errors import not_among
 from mlrank.kernels import KERNELS
 
 __all__ = [
+    "Capabilities",
     "FitInfo",
     "Keep",
     "LinearModel",
@@ -26,7 +27,6 @@ __all__ = [
     "check_kernel",
     "check_not_negative",
     "check_positive",
-    "is_pairwise",
     "relative_gap",
 ]
 
@@ -175,19 +175,7 @@ class Model(Protocol):
 
 
 class Solver(Protocol):
-    """A frozen dataclass of settings.
-
-    SHARED: the settings that ``prepare`` depends on.
-    USES_UNLABELED: it wants ``TrainingSet.X_unlabeled``; the test rows are among them.
-    TRANSDUCTIVE: its models score only rows that were in the training set, with labels or without.
-    USES_KNOWN: it leaves out the entries that are False in ``TrainingSet.known``; another solver gets them as absent.
-
-    Where its setting `kernel` is "precomputed", rows are those of a kernel matrix, in training and in scoring: a column
-    for each training row.
-
-    A solver may have ``canonical()``, which returns it with settings that have no effect at their defaults: grid points
-    that are the same then are fitted once. Where it is another solver of SOLVERS, both draw by the same seed.
-    """
+    """A frozen dataclass of settings; `Capabilities` explains its class attributes and its optional methods."""
 
     SHARED: ClassVar[tuple[str, ...]] = ()
     USES_UNLABELED: ClassVar[bool] = False
@@ -227,9 +215,72 @@ class LinearModel:
         return {"model": "linear"}
 
 
-def is_pairwise(solver: Any) -> bool:
-    """Whether a solver takes rows of a kernel matrix in place of features."""
-    return getattr(solver, "kernel", None) == "precomputed"
+@dataclass(frozen=True)
+class Capabilities:
+    """What a solver can do beside ``fit``, read from its class: the only place that looks for optional parts.
+
+    Parameters
+    ----------
+    shared : tuple of str
+        Class attribute ``SHARED``: the settings that ``prepare`` depends on.
+    uses_unlabeled : bool
+        ``USES_UNLABELED``: fits use the rows of ``TrainingSet.X_unlabeled``, the test rows among them.
+    transductive : bool
+        ``TRANSDUCTIVE``: models score only rows that were in the training set, with labels or without. A solver that
+        uses unlabeled rows and scores any row is semi-supervised instead.
+    uses_known : bool
+        ``USES_KNOWN``: fits leave out the entries that are False in ``TrainingSet.known``. Other solvers get them as
+        absent labels.
+    prepares : bool
+        Whether it has ``prepare(train)``, whose result serves all fits with equal `shared` settings.
+    draws : bool
+        Whether it has a setting `seed`.
+    estimates_cost : bool
+        Whether it has ``cost(n_samples, n_features, n_labels) -> (operations, bytes)``.
+    has_canonical : bool
+        Whether it has ``canonical()``, which returns the solver with every setting that has no effect at its default.
+        Grid points that agree then are fitted once. The result may be another solver of SOLVERS: both then draw with
+        the same seed.
+    kernel : str or None
+        The kernel; the default one where the solver is given as a class, None where it has no such setting.
+    """
+
+    shared: tuple[str, ...]
+    uses_unlabeled: bool
+    transductive: bool
+    uses_known: bool
+    prepares: bool
+    draws: bool
+    estimates_cost: bool
+    has_canonical: bool
+    kernel: str | None
+
+    @classmethod
+    def of(cls, solver: Any) -> "Capabilities":
+        """Return the capabilities of a solver or of a class of solvers, also of a user's own.
+
+        >>> from mlrank.solvers import SOLVERS
+        >>> slrm = Capabilities.of(SOLVERS["slrm"])
+        >>> slrm.uses_unlabeled, slrm.transductive
+        (True, False)
+        """
+        settings = {one.name for one in fields(solver)} if is_dataclass(solver) else set()
+        return cls(
+            shared=tuple(getattr(solver, "SHARED", ())),
+            uses_unlabeled=bool(getattr(solver, "USES_UNLABELED", False)),
+            transductive=bool(getattr(solver, "TRANSDUCTIVE", False)),
+            uses_known=bool(getattr(solver, "USES_KNOWN", False)),
+            prepares=hasattr(solver, "prepare"),
+            draws="seed" in settings,
+            estimates_cost=hasattr(solver, "cost"),
+            has_canonical=hasattr(solver, "canonical"),
+            kernel=getattr(solver, "kernel", None),
+        )
+
+    @property
+    def pairwise(self) -> bool:
+        """Whether rows are those of a kernel matrix, in training and in scoring: a column for each training row."""
+        return self.kernel == "precomputed"
 
 
 def check_positive(solver: Any, *names: str) -> None:

@@ -1,0 +1,69 @@
+"""What a solver can do, as its class declares it."""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from mlrank.solvers import SOLVERS, Capabilities
+
+TRANSDUCTIVE = {"matrix_completion", "smse", "mcgf"}
+SEMI_SUPERVISED = {"slrm"}
+
+
+@dataclass(frozen=True)
+class Plain:
+    C: float = 1.0
+
+    def fit(self, train, prepared=None):
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Able(Plain):
+    seed: int = 0
+    kernel: str = "rbf"
+
+    SHARED = ("kernel",)
+    USES_UNLABELED = True
+    TRANSDUCTIVE = True
+    USES_KNOWN = True
+
+    def prepare(self, train):
+        return train
+
+    def cost(self, n, m, k):
+        return n, n
+
+    def canonical(self):
+        return self
+
+
+def test_a_class_that_declares_nothing_gets_the_defaults():
+    expected = Capabilities((), False, False, False, False, False, False, False, None)
+    assert Capabilities.of(Plain) == Capabilities.of(Plain()) == expected
+    assert not expected.pairwise
+
+
+def test_everything_declared_is_read():
+    assert Capabilities.of(Able) == Capabilities(("kernel",), True, True, True, True, True, True, True, "rbf")
+
+
+def test_the_kernel_is_that_of_the_solver_given():
+    assert Capabilities.of(Able(kernel="precomputed")).pairwise
+    assert not Capabilities.of(Able).pairwise
+
+
+def test_a_setting_without_a_default_is_no_kernel():
+    @dataclass(frozen=True)
+    class Demanding(Plain):
+        kernel: str = field(kw_only=True)
+
+    assert Capabilities.of(Demanding).kernel is None
+    assert Capabilities.of(Demanding(kernel="precomputed")).pairwise
+
+
+@pytest.mark.parametrize("key", SOLVERS)
+def test_solvers_that_score_only_the_rows_they_were_given(key):
+    able = Capabilities.of(SOLVERS[key])
+    assert able.transductive == (key in TRANSDUCTIVE)
+    assert able.uses_unlabeled == (key in TRANSDUCTIVE | SEMI_SUPERVISED)

@@ -22,15 +22,15 @@ __version__ = "0.1.0"
 _HOMES = {
     "Dataset": "mlrank.datasets",
     "METRICS": "mlrank.metrics",
-    "Results": "mlrank.notebook",
+    "Results": "mlrank.api",
     "SOLVERS": "mlrank.solvers",
     "THRESHOLDS": "mlrank.thresholds",
     "TrainingSet": "mlrank.solvers",
-    "evaluate": "mlrank.notebook",
+    "evaluate": "mlrank.api",
     "load_dataset": "mlrank.datasets",
     "load_model": "mlrank.models.file",
-    "run": "mlrank.notebook",
-    "save_model": "mlrank.notebook",
+    "run": "mlrank.api",
+    "save_model": "mlrank.api",
 }
 
 

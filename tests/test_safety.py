@@ -18,7 +18,7 @@ from mlrank.errors import UserError
 from mlrank.models import Fit, Predictor
 from mlrank.models.file import load_model, model_bytes
 from mlrank.prediction import predict_file
-from mlrank.results import RunFolder
+from mlrank.records import RunFolder
 from mlrank.scaling import SCALERS
 from mlrank.solvers import LinearModel, TrainingSet
 from mlrank.solvers.base import FitInfo

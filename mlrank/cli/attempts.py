@@ -7,8 +7,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from mlrank.config import ExperimentConfig
+    from mlrank.records import RunFolder
     from mlrank.reproduce import Comparison, DataOption, Recipe, TimesTable
-    from mlrank.results import RunFolder
 
 __all__ = ["Asked", "Attempt", "attempt", "chosen_data", "planned", "run_asked"]
 

@@ -74,7 +74,7 @@ def check(
 
 def _write(path: Path, checkup: "Checkup", dataset: "Dataset") -> None:
     from mlrank.datasets.doctor_page import page
-    from mlrank.results.files import write_atomic
+    from mlrank.records.atomic import write_atomic
 
     write_atomic(path, page(checkup, dataset).encode())
 

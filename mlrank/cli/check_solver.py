@@ -33,7 +33,7 @@ def check_solver(
     """
     from mlrank.config import named_solver
     from mlrank.contract import CHECKS, Subject, verdict
-    from mlrank.results import dump_json
+    from mlrank.records import dump_json
 
     cls = named_solver(solver)
     subject = Subject(cls, settings=_settings(cls, setting or []))

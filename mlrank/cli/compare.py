@@ -78,7 +78,7 @@ def compare(
     * `mlrank compare results/yeast results/scene --summary --format latex > ranks.tex`
     """
     from mlrank.cli.folders import read_folders
-    from mlrank.results import dump_json
+    from mlrank.records import dump_json
 
     stored = read_folders(results)
     metrics = metric or stored.metrics
@@ -193,7 +193,7 @@ def _plain(found: _Compared) -> dict[str, Any]:
 def _draw(found: Sequence[_Compared], path: Path) -> None:
     from mlrank.errors import UserError, unknown_name
     from mlrank.plots import FORMATS, critical_figure, render
-    from mlrank.results.files import write_atomic
+    from mlrank.records.atomic import write_atomic
 
     fmt = path.suffix.lstrip(".").lower()
     if fmt not in FORMATS:

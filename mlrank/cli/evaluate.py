@@ -11,7 +11,7 @@ from mlrank.cli.options import Json
 if TYPE_CHECKING:
     from mlrank.models.file import StoredModel
     from mlrank.prediction import Judged
-    from mlrank.results import RunFolder
+    from mlrank.records import RunFolder
 
 __all__ = ["evaluate"]
 
@@ -87,7 +87,7 @@ def evaluate(
 
 def _check_run(run: Path, metrics: list[str], as_json: bool) -> None:
     from mlrank.cli.show import show_run
-    from mlrank.results import RunFolder
+    from mlrank.records import RunFolder
 
     folder = RunFolder.open(run)
     for record in folder.runs():
@@ -99,7 +99,7 @@ def _check_run(run: Path, metrics: list[str], as_json: bool) -> None:
 def _recompute(folder: "RunFolder", record: dict[str, Any]) -> None:
     from mlrank.errors import UserError
     from mlrank.metrics import evaluate as compute
-    from mlrank.results import run_label
+    from mlrank.records import run_label
 
     arrays = folder.run_arrays(record)
     for name, found in compute(arrays["Y_true"], arrays["scores"], arrays["Y_pred"], arrays.get("known")).items():
@@ -114,7 +114,7 @@ def _judge(
     model: "StoredModel", data: str, part: str | None, about: dict[str, Any], metrics: list[str], as_json: bool
 ) -> None:
     from mlrank.prediction import judge
-    from mlrank.results import dump_json
+    from mlrank.records import dump_json
 
     judged = judge(model, data, part=part, **about)
     if not as_json:

@@ -51,7 +51,7 @@ def explain(
     * `mlrank explain matches` (a verdict on a number of a paper)
     """
     from mlrank import explain as topics
-    from mlrank.results import dump_json
+    from mlrank.records import dump_json
 
     if name is None:
         _list(as_json)
@@ -72,7 +72,7 @@ def _list(as_json: bool) -> None:
 
     from mlrank.cli.grids import print_as_wide
     from mlrank.explain import topics
-    from mlrank.results import dump_json
+    from mlrank.records import dump_json
 
     found = topics()
     if as_json:

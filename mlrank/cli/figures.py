@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from mlrank.records import RunFolder
     from mlrank.reproduce import DataOption, Recipe
-    from mlrank.results import RunFolder
 
 __all__ = ["draw_figures"]
 
@@ -26,8 +26,8 @@ def draw_figures(
     from mlrank.datasets import is_available
     from mlrank.errors import UserError
     from mlrank.plots import FORMATS, render
+    from mlrank.records.atomic import write_atomic
     from mlrank.reproduce import choose_data, figure_experiments, paper_figure
-    from mlrank.results.files import write_atomic
 
     if not (recipe.figures or recipe.regions):
         raise UserError(f"the recipe '{recipe.name}' has no figures")
@@ -55,8 +55,8 @@ def _draw_regions(recipe: "Recipe", option: "DataOption", folder: "RunFolder", c
     """Draw the recipe's figures of the plane from the runs of its table."""
     from mlrank.datasets import load_dataset
     from mlrank.plots import FORMATS, render_regions
+    from mlrank.records.atomic import write_atomic
     from mlrank.reproduce import plane_figure
-    from mlrank.results.files import write_atomic
 
     dataset = load_dataset(option.dataset)
     done = [record for record in folder.runs() if record["status"] == "done"]

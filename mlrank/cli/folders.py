@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mlrank.results import RunFolder
+    from mlrank.records import RunFolder
 
 __all__ = ["Stored", "read_folders"]
 
@@ -45,7 +45,7 @@ def read_folders(paths: Sequence[Path]) -> Stored:
         If one is none, is given twice, or has no finished run.
     """
     from mlrank.errors import UserError
-    from mlrank.results import RunFolder
+    from mlrank.records import RunFolder
     from mlrank.tables import environments_of
 
     opened = [RunFolder.open(path) for path in paths]

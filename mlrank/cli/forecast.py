@@ -13,7 +13,7 @@ __all__ = ["forecast_values", "show_forecast"]
 def show_forecast(config: "ExperimentConfig", results: Path, jobs: int, as_json: bool) -> None:
     """Print what running `config` would take on `jobs` workers; as JSON, with every fit."""
     from mlrank.experiment.forecast import forecast
-    from mlrank.results import dump_json
+    from mlrank.records import dump_json
 
     if as_json:
         print(dump_json(forecast_values(config, results, jobs)), end="")

@@ -110,8 +110,8 @@ def _draw(kind: str, given: "Material", folder: Path, formats: Sequence[str], te
 
 def _write(name: str, figure: "AnyFigure", folder: Path, formats: Sequence[str]) -> None:
     from mlrank.plots import render
-    from mlrank.results import safe_name
-    from mlrank.results.files import write_atomic
+    from mlrank.records import safe_name
+    from mlrank.records.atomic import write_atomic
 
     for fmt in formats:
         path = folder / f"{safe_name(name)}.{fmt}"

@@ -12,7 +12,7 @@ from mlrank.cli.timeleft import TimeLeft
 
 if TYPE_CHECKING:
     from mlrank.config import ExperimentConfig
-    from mlrank.results import RunFolder
+    from mlrank.records import RunFolder
 
 __all__ = ["run_with_progress"]
 
@@ -140,6 +140,6 @@ def _alike(run: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _label(run: Mapping[str, Any]) -> str:
-    from mlrank.results import run_label
+    from mlrank.records import run_label
 
     return run_label(run["dataset"], run["split"], run["method"])

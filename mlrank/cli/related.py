@@ -21,8 +21,8 @@ def show_related(
     from mlrank.cli.forecast import show_forecast
     from mlrank.config import parse_config
     from mlrank.models.file import load_model
+    from mlrank.records import dump_json
     from mlrank.reproduce import related_mapping, related_markdown
-    from mlrank.results import dump_json
     from mlrank.solvers.slrm import related_labels
     from mlrank.yamlfile import dump_yaml
 

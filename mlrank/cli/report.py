@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from mlrank.results import RunFolder
+    from mlrank.records import RunFolder
 
 __all__ = ["report"]
 
@@ -36,8 +36,8 @@ def report(
     from mlrank.cli.plot import material_of
     from mlrank.errors import UserError, unknown_name
     from mlrank.metrics import METRICS
+    from mlrank.records.atomic import write_atomic
     from mlrank.report import Report, render_report
-    from mlrank.results.files import write_atomic
 
     for asked in metric or ():
         if asked not in METRICS:

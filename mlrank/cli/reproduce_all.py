@@ -29,7 +29,7 @@ def reproduce_all(recipes: Sequence["Recipe"], asked: Asked) -> int:
     """
     from rich.console import Console
 
-    from mlrank.results import dump_json
+    from mlrank.records import dump_json
 
     console = Console(stderr=asked.as_json)
     outcomes: list[Outcome] = []
@@ -84,9 +84,9 @@ def _write(outcomes: Sequence["Outcome"], asked: Asked, console: "Console") -> N
     """Write the summary and the tables that it names, and tell where; print it as JSON where that was asked for."""
     from dataclasses import asdict
 
+    from mlrank.records import dump_json
+    from mlrank.records.atomic import make_folder, write_atomic
     from mlrank.reproduce import render_comparison, render_summary
-    from mlrank.results import dump_json
-    from mlrank.results.files import make_folder, write_atomic
 
     folder = asked.results / REFERENCE
     make_folder(folder)

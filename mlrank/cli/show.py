@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mlrank.results import RunFolder
+    from mlrank.records import RunFolder
 
 __all__ = ["show_run", "tell_failures"]
 
@@ -13,7 +13,7 @@ __all__ = ["show_run", "tell_failures"]
 def show_run(folder: "RunFolder", metrics: Sequence[str], as_json: bool) -> int:
     """Print the tables of a run, or its records as JSON, and return the exit code: 2 if a fit failed."""
     from mlrank.cli.grids import print_grids
-    from mlrank.results import dump_json
+    from mlrank.records import dump_json
     from mlrank.tables import build_tables, environments_of, to_grid
 
     records = folder.runs()
@@ -29,7 +29,7 @@ def show_run(folder: "RunFolder", metrics: Sequence[str], as_json: bool) -> int:
 
 def tell_failures(records: Sequence[Mapping[str, Any]]) -> int:
     """Name the fits that failed, on stderr, and return the exit code."""
-    from mlrank.results import run_label
+    from mlrank.records import run_label
 
     failed = [record for record in records if record["status"] == "failed"]
     for record in failed:

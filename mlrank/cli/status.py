@@ -10,7 +10,7 @@ from mlrank.cli.options import Json, Results
 if TYPE_CHECKING:
     from mlrank.config import ExperimentConfig
     from mlrank.experiment.states import RunState
-    from mlrank.results import RunFolder
+    from mlrank.records import RunFolder
 
 __all__ = ["status", "why"]
 
@@ -35,7 +35,7 @@ def status(
     """
     from mlrank.errors import UserError
     from mlrank.experiment.states import run_states
-    from mlrank.results import dump_json
+    from mlrank.records import dump_json
 
     places = [run] if run is not None else sorted(path.parent for path in results.glob("*/config.yaml"))
     if not places:
@@ -55,7 +55,7 @@ def status(
 def open_run(place: Path, results: Path) -> tuple["ExperimentConfig", "RunFolder"]:
     """Return the configuration and the results folder that a user's RUN names."""
     from mlrank.config import load_config, load_stored_config
-    from mlrank.results import RunFolder, safe_name
+    from mlrank.records import RunFolder, safe_name
 
     if place.is_file():
         config = load_config(place)
@@ -69,7 +69,7 @@ def _print_states(found: dict[str, list["RunState"]]) -> None:
     from rich.table import Table
 
     from mlrank.cli.grids import print_as_wide
-    from mlrank.results import run_label
+    from mlrank.records import run_label
 
     table = Table("experiment", "data set", "split", "method", "state", "search fits", "failed")
     for name, states in found.items():
@@ -102,7 +102,7 @@ def why(
     """
     from mlrank.errors import UserError, unknown_name
     from mlrank.experiment.states import changes
-    from mlrank.results import dump_json
+    from mlrank.records import dump_json
 
     config, folder = open_run(run, results)
     if method not in config.methods:

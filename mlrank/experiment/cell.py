@@ -14,7 +14,7 @@ from mlrank.config import ExperimentConfig, GridPoint, MethodConfig
 from mlrank.experiment.data import Data
 from mlrank.experiment.points import point_of, twins_of
 from mlrank.metrics import METRICS
-from mlrank.results import run_label, trial_key
+from mlrank.records import run_label, trial_key
 from mlrank.search import STRATEGIES, Chain, Plan, Point, Task, count_fits, groups
 from mlrank.solvers import Capabilities
 from mlrank.splits import Split, kfold

@@ -8,7 +8,7 @@ from typing import Any
 from mlrank.config import ExperimentConfig
 from mlrank.experiment.cell import Cell
 from mlrank.experiment.run import plan_cells
-from mlrank.results import RunFolder, safe_name
+from mlrank.records import RunFolder, safe_name
 from mlrank.search import Estimate, Pilot
 
 __all__ = ["CellForecast", "forecast"]

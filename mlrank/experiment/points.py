@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from mlrank.config import GridPoint, MethodConfig, SearchConfig
-from mlrank.results import trial_key
+from mlrank.records import trial_key
 from mlrank.search import Point
 from mlrank.solvers import SOLVERS, Capabilities
 

@@ -8,11 +8,11 @@ from typing import Any
 from mlrank.config import ExperimentConfig
 from mlrank.errors import UserError, unknown_name
 from mlrank.experiment.cell import Cell, cells
+from mlrank.experiment.coordinator import Coordinator, Event, Notify
 from mlrank.experiment.data import Data, plan
-from mlrank.experiment.desk import Desk, Event, Notify
 from mlrank.experiment.kernels import check_kernels
 from mlrank.experiment.points import idle_settings
-from mlrank.results import Claims, RunFolder, safe_name
+from mlrank.records import RunFolder, WorkLocks, safe_name
 from mlrank.search import Pilot, Pool, available_memory, local_pool, pools_ahead, workers_that_fit
 from mlrank.solvers import SOLVERS, Capabilities
 from mlrank.tables import write_tables
@@ -68,18 +68,18 @@ def run(
         if isinstance(jobs, int):
             fitting = workers_that_fit(jobs, _largest_fit(planned), available_memory())
             workers_told = {"jobs": fitting, "jobs_wanted": jobs}
-        with Claims(folder.path / "claims") as claims, pool_of(fitting) as workers:
+        with WorkLocks(folder.path / "claims") as claims, pool_of(fitting) as workers:
             if claims.alone():
                 folder.sweep()
-            desk = Desk(folder, claims, workers, notify, retry_failed)
-            todo = [(data, [cell for cell in mine if not desk.finished(cell)]) for data, mine in planned]
+            coordinator = Coordinator(folder, claims, workers, notify, retry_failed)
+            todo = [(data, [cell for cell in mine if not coordinator.finished(cell)]) for data, mine in planned]
             idle = {name: found for name, method in config.methods.items() if (found := idle_settings(method))}
-            notify({"kind": "plan", **_totals(planned, todo, desk), **workers_told, "idle": idle})
+            notify({"kind": "plan", **_totals(planned, todo, coordinator), **workers_told, "idle": idle})
             for data, mine in todo:
                 if mine:
                     workers.load(data.table)
-                    desk.search(mine)
-                    desk.refit(mine)
+                    coordinator.search(mine)
+                    coordinator.refit(mine)
     write_tables(folder, folder.runs(), config.metrics)
     return folder
 
@@ -172,9 +172,9 @@ def _check_thresholds(config: ExperimentConfig, data: Data) -> None:
                     raise UserError(f"'{data.dataset.name}', method '{method.name}': {error}") from error
 
 
-def _totals(planned: Sequence[Planned], todo: Sequence[Planned], desk: Desk) -> dict[str, Any]:
+def _totals(planned: Sequence[Planned], todo: Sequence[Planned], coordinator: Coordinator) -> dict[str, Any]:
     total = sum(1 + cell.n_trials for _, mine in planned for cell in mine)
-    left = [(cell.names, cell.n_trials - desk.n_done(cell) + 1) for _, mine in todo for cell in mine]
+    left = [(cell.names, cell.n_trials - coordinator.n_done(cell) + 1) for _, mine in todo for cell in mine]
     missing = [{**names, "fits": fits} for names, fits in left]
     return {"total": total, "done": total - sum(fits for _, fits in left), "missing": missing}
 

@@ -7,7 +7,7 @@ from typing import Any
 from mlrank.config import ExperimentConfig
 from mlrank.experiment.cell import Cell
 from mlrank.experiment.run import plan_cells
-from mlrank.results import RunFolder, claimed
+from mlrank.records import RunFolder, held_keys
 
 __all__ = ["Change", "RunState", "changes", "run_states"]
 
@@ -46,7 +46,7 @@ def run_states(config: ExperimentConfig, folder: RunFolder) -> list[RunState]:
     UserError
         If the data are not at hand: what is stored may not belong to them.
     """
-    journal, at_work = folder.journal.read(), claimed(folder.path / "claims")
+    journal, at_work = folder.journal.read(), held_keys(folder.path / "claims")
     return [_state(cell, folder, journal, at_work) for _, mine in plan_cells(config) for cell in mine]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from mlrank.config import ExperimentConfig, load_stored_config
 from mlrank.experiment.points import point_of, twins_of
-from mlrank.results import RunFolder
+from mlrank.records import RunFolder
 
 __all__ = ["stored_trials"]
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.errors import UserError, os_errors
-from mlrank.results.files import whole_file
+from mlrank.records.atomic import whole_file
 from mlrank.stored import numbered, zip_entry
 
 __all__ = ["ENDINGS", "Block", "Wish", "best_labels", "output_format", "writer"]

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mlrank.results import run_label
+from mlrank.records import run_label
 from mlrank.tables import Grid, Shown, show_value
 
 __all__ = ["certificates", "failures", "settings"]

@@ -3,9 +3,9 @@
 from mlrank.search.cluster import cluster_pool
 from mlrank.search.estimates import Estimate, Pilot, available_memory, workers_that_fit
 from mlrank.search.pools import Pool, local_pool, pools_ahead
-from mlrank.search.rows import Table
 from mlrank.search.schedule import execute
 from mlrank.search.strategies import STRATEGIES, Plan, count_fits
+from mlrank.search.task_data import Table
 from mlrank.search.tasks import Chain, Point, Result, Task, groups
 
 __all__ = [

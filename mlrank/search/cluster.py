@@ -12,8 +12,8 @@ from threadpoolctl import threadpool_limits
 from mlrank import __version__
 from mlrank.errors import UserError
 from mlrank.search.fits import work
-from mlrank.search.keeps import MemoryKeep
-from mlrank.search.rows import Table
+from mlrank.search.neighbor_cache import MemoryNeighborCache
+from mlrank.search.task_data import Table
 from mlrank.search.tasks import Result, Task
 from mlrank.search.threads import hold_numba
 
@@ -45,7 +45,7 @@ class ClusterPool:
 
     def load(self, table: Table) -> None:
         """Send the data to every worker."""
-        self.table = replace(table, keep=MemoryKeep())
+        self.table = replace(table, keep=MemoryNeighborCache())
         self._scatter()
 
     def submit(self, task: Task) -> "Future[list[Result]]":

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mlrank.search.fits import project
-from mlrank.search.rows import Rows, Table
+from mlrank.search.task_data import Rows, Table
 from mlrank.search.tasks import Task
 from mlrank.search.threads import hold_numba, one_thread
 from mlrank.solvers import Capabilities

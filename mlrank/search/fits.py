@@ -22,7 +22,7 @@ from mlrank.metrics import METRICS, evaluate, measure
 from mlrank.models import PROBE_ROWS, Fit, Predictor
 from mlrank.search.crossfit import heldout_scores, own_scores
 from mlrank.search.limits import time_limit
-from mlrank.search.rows import Rows, Table
+from mlrank.search.task_data import Rows, Table
 from mlrank.search.tasks import Chain, Point, Result, Task
 from mlrank.search.threads import hold_numba
 from mlrank.solvers import Capabilities, TrainingSet

@@ -20,10 +20,10 @@ from typing import Any, Protocol
 from threadpoolctl import threadpool_limits
 
 from mlrank.search.fits import work
-from mlrank.search.keeps import MemoryKeep
 from mlrank.search.limits import end_process_that_hangs
-from mlrank.search.mapped import Mapped, map_folder
-from mlrank.search.rows import Table
+from mlrank.search.neighbor_cache import MemoryNeighborCache
+from mlrank.search.shared_memory import Mapped, map_folder
+from mlrank.search.task_data import Table
 from mlrank.search.tasks import Result, Task
 from mlrank.search.threads import one_thread
 
@@ -66,7 +66,7 @@ class SerialPool:
 
     def load(self, table: Table) -> None:
         """Keep the data, and what tasks find of the neighbours of their rows."""
-        self.data = replace(table, keep=MemoryKeep())
+        self.data = replace(table, keep=MemoryNeighborCache())
 
     def submit(self, task: Task) -> "Future[list[Result]]":
         """Run the task; its future is done."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from mlrank.errors import UserError
 from mlrank.metrics import METRICS
-from mlrank.results import RunFolder, safe_name
-from mlrank.results.files import os_errors
+from mlrank.records import RunFolder, safe_name
+from mlrank.records.atomic import os_errors
 from mlrank.tables.build import build_tables
 from mlrank.tables.render import render
 

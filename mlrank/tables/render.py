@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Literal
 
 from mlrank.errors import unknown_name
-from mlrank.results import dump_json
+from mlrank.records import dump_json
 from mlrank.tables.arrange import Grid, Shown, to_grid
 from mlrank.tables.markup import html, html_page, html_table, latex, latex_table, markdown, markdown_table
 from mlrank.tables.parts import Row, Table

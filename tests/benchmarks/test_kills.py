@@ -4,7 +4,7 @@ import numpy as np
 
 from mlrank.config import load_config
 from mlrank.experiment import run
-from mlrank.results import RunFolder
+from mlrank.records import RunFolder
 from tests.experiment.kills import kill_at_random, slow_config
 from tests.experiment.test_run import contents
 

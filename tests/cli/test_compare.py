@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from mlrank.cli import app
 from mlrank.errors import UserError
-from mlrank.results import RunFolder
+from mlrank.records import RunFolder
 from tests.stats.records import arrays, table
 
 

@@ -10,8 +10,8 @@ from mlrank.cli.figures import draw_figures
 from mlrank.datasets import load_dataset
 from mlrank.errors import UserError
 from mlrank.plots import FORMATS
+from mlrank.records import RunFolder
 from mlrank.reproduce import load_recipe
-from mlrank.results import RunFolder
 
 
 def drawn(recipe, folder):

@@ -10,7 +10,7 @@ import mlrank.reproduce
 from mlrank.cli import app
 from mlrank.errors import UserError
 from mlrank.models.file import load_model
-from mlrank.results import RunFolder
+from mlrank.records import RunFolder
 from mlrank.solvers.slrm import related_labels
 
 RECIPE = """\

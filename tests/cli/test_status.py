@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mlrank.results import Claims, RunFolder
+from mlrank.records import RunFolder, WorkLocks
 from tests.cli.test_commands import mlrank, write_config  # noqa: F401  a fixture
 from tests.experiment.small import small_data, write_libsvm
 
@@ -41,7 +41,7 @@ def test_a_run_at_which_a_process_is_at_work_is_running(mlrank, states, tmp_path
     path = folder.path / "runs/train/official/Binary-SVM.json"
     key = json.loads(path.read_text())["key"]
     path.unlink()
-    with Claims(folder.path / "claims") as claims:
+    with WorkLocks(folder.path / "claims") as claims:
         claims.take(key)
         assert states("results/small")[1] == ["running", "done"]
     assert states("results/small")[1] == ["planned", "done"]

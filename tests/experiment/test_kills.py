@@ -7,8 +7,8 @@ import numpy as np
 
 from mlrank.config import load_config
 from mlrank.experiment import run
-from mlrank.results import RunFolder
-from mlrank.search.mapped import map_folder
+from mlrank.records import RunFolder
+from mlrank.search.shared_memory import map_folder
 from tests.experiment.kills import finish, journal_keys, kill_at_random, slow_config, start
 from tests.experiment.test_run import contents
 

@@ -9,7 +9,7 @@ from mlrank.config import parse_config
 from mlrank.datasets import load_dataset
 from mlrank.experiment import plan, run
 from mlrank.metrics import METRICS, evaluate
-from mlrank.results import RunFolder
+from mlrank.records import RunFolder
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.splits import kfold
 from mlrank.thresholds import THRESHOLDS

@@ -13,10 +13,10 @@ from scipy.sparse import csr_array
 
 from mlrank.errors import UserError
 from mlrank.experiment import plan_cells, run
-from mlrank.results import RunFolder
-from mlrank.search.mapped import Mapped, map_folder
+from mlrank.records import RunFolder
 from mlrank.search.pools import pools_ahead
-from mlrank.search.rows import Table
+from mlrank.search.shared_memory import Mapped, map_folder
+from mlrank.search.task_data import Table
 from tests.experiment.kills import ROOT, slow_config
 from tests.experiment.small import CONFIG, small_config
 from tests.experiment.test_run import contents

@@ -1,4 +1,4 @@
-"""Claims on pairs, and the figures of recipes: the experiments they need and the curves that come of the runs."""
+"""WorkLocks on pairs, and the figures of recipes: the experiments they need and the curves that come of the runs."""
 
 import pytest
 

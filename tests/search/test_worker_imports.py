@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from mlrank.experiment import plan_cells
-from mlrank.search.mapped import Mapped, map_folder
 from mlrank.search.pools import _mapped_work
+from mlrank.search.shared_memory import Mapped, map_folder
 from tests.experiment.kills import ROOT
 from tests.experiment.small import CONFIG, small_config
 

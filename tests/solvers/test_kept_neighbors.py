@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from mlrank.search.keeps import MemoryKeep
+from mlrank.search.neighbor_cache import MemoryNeighborCache
 from mlrank.solvers import TrainingSet
 from mlrank.solvers.mcgf import MCGF
 from mlrank.solvers.slrm import SLRM
@@ -30,7 +30,7 @@ ROWS = {
 Y = RNG.random((200, 3)) < 0.4
 
 
-class Counted(MemoryKeep):
+class Counted(MemoryNeighborCache):
     """Counts what is made."""
 
     made = 0

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from mlrank.cli.table import table
 from mlrank.errors import UserError
-from mlrank.results import RunFolder
+from mlrank.records import RunFolder
 from mlrank.tables import build_tables, render
 
 

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 
 from mlrank.metrics import METRICS
-from mlrank.results import RunFolder
+from mlrank.records import RunFolder
 from mlrank.tables import Layout, arrange, build_tables, render, render_grids, to_rich, write_tables
 from mlrank.tables.markup import latex, markdown
 

@@ -7,7 +7,7 @@ from typing import Any
 from mlrank import __version__
 from mlrank.config import GridPoint
 from mlrank.experiment.cell import Cell, Outcome
-from mlrank.results import checkout_commit
+from mlrank.records import checkout_commit
 from mlrank.solvers import Capabilities
 
 __all__ = ["about_model", "describe", "summary"]

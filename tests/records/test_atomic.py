@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlrank.errors import UserError
-from mlrank.results import files
-from mlrank.results.files import dump_json, npz_bytes, safe_name, write_atomic
+from mlrank.records import atomic
+from mlrank.records.atomic import dump_json, npz_bytes, safe_name, write_atomic
 
 
 @given(st.text(min_size=1), st.text(min_size=1))
@@ -94,7 +94,7 @@ def test_a_crash_between_write_and_rename_leaves_the_old_file(tmp_path, monkeypa
     def crash(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files.os, "replace", crash)
+    monkeypatch.setattr(atomic.os, "replace", crash)
     with pytest.raises(KeyboardInterrupt):
         write_atomic(path, b"new")
     assert path.read_bytes() == b"old"
@@ -104,13 +104,13 @@ def test_a_crash_between_write_and_rename_leaves_the_old_file(tmp_path, monkeypa
 def test_the_content_is_on_the_disk_before_the_rename(tmp_path, monkeypatch):
     seen = []
     fsync, replace = os.fsync, os.replace
-    monkeypatch.setattr(files.os, "fsync", lambda fd: (seen.append("fsync"), fsync(fd)))
+    monkeypatch.setattr(atomic.os, "fsync", lambda fd: (seen.append("fsync"), fsync(fd)))
 
     def check(part, path):
         seen.append(("replace", part.read_bytes(), part.suffix))
         replace(part, path)
 
-    monkeypatch.setattr(files.os, "replace", check)
+    monkeypatch.setattr(atomic.os, "replace", check)
     write_atomic(tmp_path / "x", b"content")
     assert seen == ["fsync", ("replace", b"content", ".part")]
 
@@ -121,7 +121,7 @@ def test_a_refusal_of_the_system_is_one_line(tmp_path, monkeypatch, number, reas
         raise OSError(number, os.strerror(number))
 
     path = tmp_path / "x.json"
-    monkeypatch.setattr(files.os, "open", refuse)
+    monkeypatch.setattr(atomic.os, "open", refuse)
     with pytest.raises(UserError) as error:
         write_atomic(path, b"")
     assert str(error.value) == f"{path}: cannot write the file: {reason}"
@@ -131,7 +131,7 @@ def test_a_full_disk_while_writing_leaves_nothing_behind(tmp_path, monkeypatch):
     def full(_):
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr(files.os, "fsync", full)
+    monkeypatch.setattr(atomic.os, "fsync", full)
     with pytest.raises(UserError, match="no space left on device"):
         write_atomic(tmp_path / "x.json", b"abc")
     assert os.listdir(tmp_path) == []

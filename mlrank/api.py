@@ -18,8 +18,8 @@ from mlrank.metrics import MetricValue
 from mlrank.metrics import evaluate as compute
 from mlrank.models import PROBE_ROWS, Fit, Predictor
 from mlrank.models.file import StoredModel, load_model, model_bytes
-from mlrank.results import RunFolder, checkout_commit
-from mlrank.results.files import write_atomic
+from mlrank.records import RunFolder, checkout_commit
+from mlrank.records.atomic import write_atomic
 from mlrank.scaling import SCALERS
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.tables import Table, build_tables, environments_of, grid_to_html, render

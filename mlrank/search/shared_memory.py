@@ -14,8 +14,8 @@ from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import Features, read_only
 from mlrank.errors import UserError
-from mlrank.search.keeps import FileKeep
-from mlrank.search.rows import Table
+from mlrank.search.neighbor_cache import FileNeighborCache
+from mlrank.search.task_data import Table
 
 __all__ = ["Mapped", "map_folder"]
 
@@ -47,7 +47,7 @@ class Mapped:
     def open(self) -> Table:
         """Return the table; nothing is read before it is used."""
         known = self._map("known") if self.masked else None
-        return Table(self._features(), self._map("Y"), known, FileKeep(self.folder))
+        return Table(self._features(), self._map("Y"), known, FileNeighborCache(self.folder))
 
     def _features(self) -> Features:
         if self.shape is None:

@@ -1,4 +1,4 @@
-"""Claims: one owner at a time, stale ones taken over, nothing left behind."""
+"""WorkLocks: one owner at a time, stale ones taken over, nothing left behind."""
 
 import errno
 import json
@@ -9,18 +9,18 @@ import sys
 import pytest
 
 from mlrank.errors import UserError
-from mlrank.results import Claims, Journal, claimed, claims
-from mlrank.results.claims import SILENT_SECONDS
+from mlrank.records import Journal, WorkLocks, held_keys, locks
+from mlrank.records.locks import SILENT_SECONDS
 
 
 def test_a_claim_has_one_owner_until_it_is_released(tmp_path):
     folder = tmp_path / "claims"
-    with Claims(folder) as first, Claims(folder) as second:
+    with WorkLocks(folder) as first, WorkLocks(folder) as second:
         assert first.take("a")
         assert first.take("a")
         assert not second.take("a")
         assert not first.alone()
-        assert claimed(folder) == {"a"}
+        assert held_keys(folder) == {"a"}
         first.release("a")
         assert second.take("a")
     assert not folder.exists()
@@ -28,8 +28,8 @@ def test_a_claim_has_one_owner_until_it_is_released(tmp_path):
 
 def test_the_end_of_an_owner_frees_its_claims(tmp_path):
     folder = tmp_path / "claims"
-    with Claims(folder) as second:
-        with Claims(folder) as first:
+    with WorkLocks(folder) as second:
+        with WorkLocks(folder) as first:
             first.take("a")
             assert not second.take("a")
         assert second.alone()
@@ -39,8 +39,8 @@ def test_the_end_of_an_owner_frees_its_claims(tmp_path):
 def dead_claims(folder):
     """Leave what a process leaves that is killed while it holds the claim "a"."""
     script = (
-        "import os, signal, sys\nfrom pathlib import Path\nfrom mlrank.results import Claims\n"
-        "claims = Claims(Path(sys.argv[1])).__enter__()\nclaims.take('a')\nos.kill(os.getpid(), signal.SIGKILL)\n"
+        "import os, signal, sys\nfrom pathlib import Path\nfrom mlrank.records import WorkLocks\n"
+        "claims = WorkLocks(Path(sys.argv[1])).__enter__()\nclaims.take('a')\nos.kill(os.getpid(), signal.SIGKILL)\n"
     )
     subprocess.run([sys.executable, "-c", script, str(folder)], check=False)
     assert (folder / "a").exists()
@@ -48,24 +48,24 @@ def dead_claims(folder):
 
 def test_the_claims_of_a_killed_process_are_taken_over(tmp_path):
     folder = tmp_path / "claims"
-    with Claims(folder) as here:
+    with WorkLocks(folder) as here:
         dead_claims(folder)
-        assert claimed(folder) == set()
+        assert held_keys(folder) == set()
         assert here.take("a")
-        assert claimed(folder) == {"a"}
+        assert held_keys(folder) == {"a"}
 
 
 def test_what_killed_processes_left_is_removed_by_the_next(tmp_path):
     folder = tmp_path / "claims"
     dead_claims(folder)
-    with Claims(folder) as here:
+    with WorkLocks(folder) as here:
         assert [path.name for path in folder.iterdir()] == [here.owner]
 
 
 @pytest.mark.parametrize("change", ["other host", "reused number"])
 def test_an_owner_counts_by_its_process_or_where_that_is_not_seen_by_its_word(tmp_path, change):
     folder = tmp_path / "claims"
-    with Claims(folder) as here, Claims(folder) as other:
+    with WorkLocks(folder) as here, WorkLocks(folder) as other:
         other.take("a")
         owner = folder / other.owner
         process = json.loads(owner.read_text())
@@ -79,7 +79,7 @@ class Clock:
 
     def __init__(self, monkeypatch):
         self.now = 1000.0
-        monkeypatch.setattr(claims.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(locks.time, "monotonic", lambda: self.now)
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def clock(monkeypatch):
 @pytest.mark.parametrize("stamp", [0, 1e9, 4e9], ids=["epoch", "long ago", "to come"])
 def test_a_claim_goes_over_when_its_owner_is_seen_to_be_silent_whatever_the_clocks_say(tmp_path, clock, stamp):
     folder = tmp_path / "claims"
-    with Claims(folder) as here, Claims(folder) as other:
+    with WorkLocks(folder) as here, WorkLocks(folder) as other:
         other.take("a")
         os.utime(folder / other.owner, (stamp, stamp))
         assert not here.take("a")
@@ -105,7 +105,7 @@ def test_a_claim_goes_over_when_its_owner_is_seen_to_be_silent_whatever_the_cloc
 @pytest.mark.parametrize("jump", [-86400.0, 86400.0], ids=["back", "ahead"])
 def test_an_owner_that_is_heard_keeps_its_claim_when_the_clock_jumps(tmp_path, clock, jump):
     folder = tmp_path / "claims"
-    with Claims(folder) as here, Claims(folder) as other:
+    with WorkLocks(folder) as here, WorkLocks(folder) as other:
         other.take("a")
         stamp = 1.7e9
         for word in range(4):
@@ -119,7 +119,7 @@ def test_an_owner_that_is_heard_keeps_its_claim_when_the_clock_jumps(tmp_path, c
 
 def test_a_claim_cut_off_before_its_owner_was_written_is_respected_for_a_while(tmp_path, clock):
     folder = tmp_path / "claims"
-    with Claims(folder) as here:
+    with WorkLocks(folder) as here:
         (folder / "a").touch()
         os.utime(folder / "a", (1e9, 1e9))
         assert not here.take("a")
@@ -130,16 +130,16 @@ def test_a_claim_cut_off_before_its_owner_was_written_is_respected_for_a_while(t
 @pytest.mark.parametrize("stamp", [1e9, 4e9], ids=["long ago", "to come"])
 def test_what_runs_is_told_from_one_look(tmp_path, stamp):
     folder = tmp_path / "claims"
-    with Claims(folder) as other:
+    with WorkLocks(folder) as other:
         other.take("a")
-        assert claimed(folder) == {"a"}
+        assert held_keys(folder) == {"a"}
         os.utime(folder / other.owner, (stamp, stamp))
-        assert claimed(folder) == set()
+        assert held_keys(folder) == set()
 
 
 def test_a_full_disk_leaves_no_claim_without_owner(tmp_path, monkeypatch):
     folder = tmp_path / "claims"
-    with Claims(folder) as here:
+    with WorkLocks(folder) as here:
 
         def full(handle, *args, **options):
             os.close(handle)
@@ -155,7 +155,7 @@ def test_a_full_disk_leaves_no_claim_without_owner(tmp_path, monkeypatch):
 
 def test_a_folder_that_cannot_hold_claims_is_told_in_one_line(tmp_path):
     (tmp_path / "claims").write_text("a file")
-    with pytest.raises(UserError, match="a file stands where a folder is needed"), Claims(tmp_path / "claims"):
+    with pytest.raises(UserError, match="a file stands where a folder is needed"), WorkLocks(tmp_path / "claims"):
         pass
 
 
@@ -177,7 +177,7 @@ def test_reading_on_gives_what_was_added_since(tmp_path):
 
 def test_processes_that_append_at_once_lose_nothing(tmp_path):
     script = (
-        "import sys\nfrom pathlib import Path\nfrom mlrank.results import Journal\n"
+        "import sys\nfrom pathlib import Path\nfrom mlrank.records import Journal\n"
         "journal = Journal(Path(sys.argv[1]))\n"
         "for i in range(40):\n    journal.append({'key': f'{sys.argv[2]}{i}', 'text': 'x' * 5000})\n"
     )

@@ -1,4 +1,4 @@
-"""Claims: who is at work on what, so that processes on one results folder share the work instead of repeating it.
+"""WorkLocks: who is at work on what, so that processes on one results folder share the work instead of repeating it.
 
 A claim is a file ``claims/<key>`` that only one process can create; it names its owner, whose own file in the same
 folder says which process that is and is touched every few seconds. A claim whose owner is gone or silent is stale,
@@ -18,16 +18,16 @@ from pathlib import Path
 from types import TracebackType
 
 from mlrank.errors import UserError
-from mlrank.results.files import dump_json, locked, make_folder, os_errors, write_atomic
+from mlrank.records.atomic import dump_json, locked, make_folder, os_errors, write_atomic
 
-__all__ = ["Claims", "claimed"]
+__all__ = ["WorkLocks", "held_keys"]
 
 OWNER = "owner-"
 HEARTBEAT_SECONDS = 5.0
 SILENT_SECONDS = 60.0
 
 
-class Claims:
+class WorkLocks:
     """The claims of this process on the work of one results folder; a context manager.
 
     Parameters
@@ -49,7 +49,7 @@ class Claims:
         self._ended = threading.Event()
         self._pulse = threading.Thread(target=self._beat, daemon=True)
 
-    def __enter__(self) -> "Claims":
+    def __enter__(self) -> "WorkLocks":
         make_folder(self.folder)
         write_atomic(self.folder / self.owner, dump_json(_this_process()).encode())
         self._clean()
@@ -151,7 +151,7 @@ class _Watch:
         return now - self.seen[path][1] >= SILENT_SECONDS
 
 
-def claimed(folder: Path) -> set[str]:
+def held_keys(folder: Path) -> set[str]:
     """Return the keys that living processes claim.
 
     There is but one look, so of processes on other machines it goes by the clock: good enough to be shown.

@@ -9,11 +9,11 @@ import pytest
 from scipy.sparse import csr_array
 
 import mlrank
+from mlrank.api import Metrics, Results, evaluate, run, save_model
 from mlrank.config import parse_config
 from mlrank.errors import UserError
 from mlrank.metrics import METRICS
 from mlrank.models.file import load_model
-from mlrank.notebook import Metrics, Results, evaluate, run, save_model
 from mlrank.prediction import judge
 from mlrank.scaling import SCALERS
 from mlrank.solvers import PROJECTIONS, SOLVERS, TrainingSet

@@ -1,18 +1,18 @@
-"""The desk of a running experiment: gives out fits that nobody has made or is making, and files what comes back."""
+"""The coordinator of a running experiment: hands out the fits that are still to be made, and stores their results."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from mlrank.experiment.account import about_model, describe, summary
 from mlrank.experiment.cell import Cell, Outcome
+from mlrank.experiment.record import about_model, describe, summary
 from mlrank.metrics import METRICS
 from mlrank.models import Fit
 from mlrank.models.file import model_bytes
-from mlrank.results import Claims, RunFolder
+from mlrank.records import RunFolder, WorkLocks
 from mlrank.search import Point, Pool, Result, Task, execute
 
-__all__ = ["Desk", "Event", "Notify"]
+__all__ = ["Coordinator", "Event", "Notify"]
 
 Event = Mapping[str, Any]
 Notify = Callable[[Event], None]
@@ -23,13 +23,13 @@ RUN_FIELDS = ("status", "error", "info", "metrics", "model")
 WAIT_SECONDS = 0.5
 
 
-class Desk:
+class Coordinator:
     """Makes and files the fits of cells.
 
     Parameters
     ----------
     folder : RunFolder
-    claims : Claims
+    claims : WorkLocks
         Of this process on the folder.
     pool : Pool
         Has the data of the cells loaded whenever `search` or `refit` is called.
@@ -38,7 +38,7 @@ class Desk:
         Whether fits that failed before are made again.
     """
 
-    def __init__(self, folder: RunFolder, claims: Claims, pool: Pool, notify: Notify, retry_failed: bool) -> None:
+    def __init__(self, folder: RunFolder, claims: WorkLocks, pool: Pool, notify: Notify, retry_failed: bool) -> None:
         self.folder, self.claims, self.pool, self.notify, self.retry = folder, claims, pool, notify, retry_failed
         found, self.offset = folder.journal.read_from(0)
         self.journal = {key: record for key, record in found.items() if not (retry_failed and record["error"])}

@@ -15,7 +15,7 @@ import pytest
 
 from mlrank.experiment import run
 from mlrank.search.fits import WARM_UP_ROWS
-from mlrank.search.keeps import MOST, FileKeep, MemoryKeep
+from mlrank.search.neighbor_cache import MOST, FileNeighborCache, MemoryNeighborCache
 from mlrank.solvers.slrm import SLRM
 from tests.experiment.kills import ROOT
 from tests.experiment.small import CONFIG, small_config
@@ -53,7 +53,7 @@ class Alone(SLRM):
 
 
 def config_of(folder, solver, scale="none"):
-    name = f"tests.experiment.test_keeps:{solver}"
+    name = f"tests.experiment.test_neighbor_cache:{solver}"
     return small_config(folder, split=SPLIT, scale=scale, text=GRID % (name, name))
 
 
@@ -94,7 +94,7 @@ def made(value):
 
 @pytest.mark.parametrize("kind", ["memory", "files"])
 def test_what_is_kept_is_not_made_again(tmp_path, kind):
-    keep = MemoryKeep() if kind == "memory" else FileKeep(str(tmp_path))
+    keep = MemoryNeighborCache() if kind == "memory" else FileNeighborCache(str(tmp_path))
     assert keep("a", made(1))[0] == [1]
     assert keep("b", made(2))[0] == [2]
     again = keep("a", made(3))
@@ -107,13 +107,13 @@ def test_what_is_kept_is_not_made_again(tmp_path, kind):
 
 
 def test_a_copy_of_what_is_in_memory_starts_empty():
-    keep = MemoryKeep()
+    keep = MemoryNeighborCache()
     keep("a", made(1))
     assert pickle.loads(pickle.dumps(keep)).kept == {}
 
 
 def test_a_folder_that_is_gone_keeps_nothing(tmp_path):
-    keep = FileKeep(str(tmp_path / "gone"))
+    keep = FileNeighborCache(str(tmp_path / "gone"))
     assert [keep("a", made(i))[0].item() for i in range(2)] == [0, 1]
 
 
@@ -122,9 +122,9 @@ def test_a_disk_that_is_full_keeps_nothing(tmp_path, monkeypatch):
         file.write(b"half")
         raise OSError(28, "No space left on device")
 
-    keep = FileKeep(str(tmp_path))
+    keep = FileNeighborCache(str(tmp_path))
     with monkeypatch.context() as patched:
-        patched.setattr("mlrank.search.keeps.np.savez", full)
+        patched.setattr("mlrank.search.neighbor_cache.np.savez", full)
         assert keep("a", made(1))[0] == [1]
     assert [path.name for path in tmp_path.iterdir()] == ["a.lock"]
     assert keep("a", made(2))[0] == [2]
@@ -141,30 +141,30 @@ def damaged(raw):
 
 
 def test_a_damaged_file_is_made_again_and_told(tmp_path):
-    FileKeep(str(tmp_path))("a", made(1))
+    FileNeighborCache(str(tmp_path))("a", made(1))
     (path,) = tmp_path.glob("*.npz")
     raw, anew = path.read_bytes(), 0
     for content in damaged(raw):
         path.write_bytes(content)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            found = FileKeep(str(tmp_path))("a", made(2))[0]
+            found = FileNeighborCache(str(tmp_path))("a", made(2))[0]
         # Numpy warns of some headers by itself.
         notes = [str(warning.message) for warning in told if path.name in str(warning.message)]
         assert len(notes) == (found == [2])
         anew += len(notes)
     assert anew > 300
     assert "a.npz: kept arrays are damaged (ValueError) and are made anew" in notes[0]
-    assert FileKeep(str(tmp_path))("a", made(3))[0] == [2]
+    assert FileNeighborCache(str(tmp_path))("a", made(3))[0] == [2]
 
 
 HOLDER = """
 import sys, time
-from mlrank.search.keeps import FileKeep
+from mlrank.search.neighbor_cache import FileNeighborCache
 def make():
     print("making", flush=True)
     time.sleep(60)
-FileKeep(sys.argv[1])("a", make)
+FileNeighborCache(sys.argv[1])("a", make)
 """
 
 
@@ -173,4 +173,4 @@ def test_one_that_dies_while_making_leaves_it_to_the_next(tmp_path):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as holder:
         assert holder.stdout.readline() == "making\n"
         holder.send_signal(signal.SIGKILL)
-    assert FileKeep(str(tmp_path))("a", made(5))[0] == [5]
+    assert FileNeighborCache(str(tmp_path))("a", made(5))[0] == [5]

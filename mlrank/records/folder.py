@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mlrank.errors import UserError
-from mlrank.results.files import dump_json, make_folder, npz_bytes, os_errors, safe_name, write_atomic
-from mlrank.results.journal import Journal
-from mlrank.results.machine import environment
+from mlrank.records.atomic import dump_json, make_folder, npz_bytes, os_errors, safe_name, write_atomic
+from mlrank.records.journal import Journal
+from mlrank.records.software import environment
 from mlrank.stored import DAMAGED
 from mlrank.yamlfile import dump_yaml, load_yaml
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlrank.errors import UserError
-from mlrank.results import Journal, journal, trial_key
+from mlrank.records import Journal, journal, trial_key
 
 
 @pytest.fixture

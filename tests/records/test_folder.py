@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlrank.errors import UserError
-from mlrank.results import RunFolder, checkout_commit, environment, files, folder
+from mlrank.records import RunFolder, atomic, checkout_commit, environment, folder
 
 
 def record(dataset="yeast", split="official", method="Rank-SVM", **more):
@@ -44,7 +44,7 @@ def test_a_folder_that_cannot_be_written_is_known_at_once(tmp_path, monkeypatch,
     def refuse(*_):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(files.os, "open", refuse)
+    monkeypatch.setattr(atomic.os, "open", refuse)
     with pytest.raises(UserError, match=f"cannot write the file: {reason}"):
         RunFolder.create(tmp_path, "demo")
 
@@ -130,7 +130,7 @@ def test_a_crash_while_a_run_is_replaced_never_mixes_old_and_new(tmp_path, monke
             raise KeyboardInterrupt
         replace(*names)
 
-    monkeypatch.setattr(files.os, "replace", crash)
+    monkeypatch.setattr(atomic.os, "replace", crash)
     with pytest.raises(KeyboardInterrupt):
         results.write_run(record(value=2), {"scores": np.array([2.0])})
     assert results.runs() == []
@@ -200,7 +200,7 @@ def test_names_that_differ_in_case_never_overwrite_each_other(tmp_path, monkeypa
     results.write_run(record(method="svm"), {})
     results.write_run(record(method="SVM"), {})
     assert [run["method"] for run in results.runs()] == ["SVM", "svm"]
-    safe_name = files.safe_name
+    safe_name = atomic.safe_name
     monkeypatch.setattr(folder, "safe_name", lambda name: safe_name(name).lower())  # a disk that folds case
     with pytest.raises(UserError, match="does not tell letter case, and the file already holds the run yeast / offi"):
         results.write_run(record(method="SVM"), {})
@@ -231,7 +231,7 @@ def test_the_environment_is_written_without_machine_paths(tmp_path):
 def test_the_commit_is_that_of_this_checkout_or_none(tmp_path, monkeypatch):
     import subprocess
 
-    from mlrank.results import machine as module
+    from mlrank.records import software as module
 
     fake = tmp_path / "site" / "mlrank" / "results" / "environment.py"
     monkeypatch.setattr(module, "__file__", str(fake))

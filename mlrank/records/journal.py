@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from mlrank.errors import UserError
-from mlrank.results.files import dump_json, locked, make_folder, os_errors
+from mlrank.records.atomic import dump_json, locked, make_folder, os_errors
 
 __all__ = ["Journal", "trial_key"]
 

@@ -20,14 +20,14 @@ import numpy as np
 from mlrank.solvers.base import Arrays
 from mlrank.stored import DAMAGED
 
-__all__ = ["FileKeep", "MemoryKeep"]
+__all__ = ["FileNeighborCache", "MemoryNeighborCache"]
 
 MOST = 16
 # A damaged shape may ask for any memory.
 _UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, MemoryError)
 
 
-class MemoryKeep:
+class MemoryNeighborCache:
     """Keeps arrays in this process; a copy sent to another one starts empty."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class MemoryKeep:
         self.lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return MemoryKeep, ()
+        return MemoryNeighborCache, ()
 
     def __call__(self, key: str, make: Callable[[], Arrays]) -> Arrays:
         """Return the arrays of `key`; they are made where they are not kept, by one thread at a time."""
@@ -49,7 +49,7 @@ class MemoryKeep:
 
 
 @dataclass(frozen=True)
-class FileKeep:
+class FileNeighborCache:
     """Keeps arrays in files in `folder`, for all processes of this machine."""
 
     folder: str

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, take_rows
 from mlrank.scaling import SCALERS, Scaling
-from mlrank.search.keeps import FileKeep, MemoryKeep
+from mlrank.search.neighbor_cache import FileNeighborCache, MemoryNeighborCache
 from mlrank.search.tasks import Task
 from mlrank.solvers import Capabilities, TrainingSet
 
@@ -21,14 +21,14 @@ class Table:
     X, Y : all rows
     known : (n_masks, n_samples, n_labels) bool ndarray or None
         Which entries of `Y` may be looked at; a task says by which mask.
-    keep : MemoryKeep, FileKeep or None
+    keep : MemoryNeighborCache, FileNeighborCache or None
         What earlier tasks have found of the neighbours of rows.
     """
 
     X: Features
     Y: BoolArray
     known: BoolArray | None = None
-    keep: MemoryKeep | FileKeep | None = None
+    keep: MemoryNeighborCache | FileNeighborCache | None = None
 
 
 @dataclass(frozen=True)

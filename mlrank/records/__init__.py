@@ -1,0 +1,21 @@
+"""Result folders: what is on disk after an experiment, and how it is written and read."""
+
+from mlrank.records.atomic import dump_json, safe_name
+from mlrank.records.folder import FORMAT, RunFolder, run_label
+from mlrank.records.journal import Journal, trial_key
+from mlrank.records.locks import WorkLocks, held_keys
+from mlrank.records.software import checkout_commit, environment
+
+__all__ = [
+    "FORMAT",
+    "Journal",
+    "RunFolder",
+    "WorkLocks",
+    "checkout_commit",
+    "dump_json",
+    "environment",
+    "held_keys",
+    "run_label",
+    "safe_name",
+    "trial_key",
+]

@@ -1,0 +1,360 @@
+"""What is stored of runs and of the trials of their searches, as typed records.
+
+A run is one method on one split: its search, and the fit of the settings that the search chose. A trial is one grid
+point on one fold. Both are stored as JSON; `from_json` checks every field.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from functools import cache
+from typing import Any, Literal, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from mlrank.metrics import MetricValue
+from mlrank.solvers import FitInfo
+
+__all__ = [
+    "FORMAT",
+    "ComponentInfo",
+    "DataInfo",
+    "FitRecord",
+    "MetricRecord",
+    "ModelInfo",
+    "RunRecord",
+    "SearchInfo",
+    "SearchTrial",
+    "SoftwareInfo",
+    "ThresholdInfo",
+    "TimeInfo",
+    "TrialRecord",
+    "run_label",
+]
+
+FORMAT = 2
+"""The one version of everything in a results folder; a folder of another version is refused in one line."""
+
+
+class _ByName:
+    """Gives fields by name, as long as there are readers that ask for them so."""
+
+    def __getitem__(self, name: str) -> Any:
+        try:
+            return getattr(self, name)
+        except AttributeError:
+            raise KeyError(name) from None
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return getattr(self, name, default)
+
+    def __contains__(self, name: object) -> bool:
+        return any(entry.name == name for entry in fields(self))  # type: ignore[arg-type]
+
+    def keys(self) -> Iterator[str]:
+        return (entry.name for entry in fields(self))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class DataInfo(_ByName):
+    """The data set of a run, after the subset was taken.
+
+    `hash` is that of X, Y and the names; `changes` says what was changed on the way to the solver; `stand_in` whether
+    features were generated in place of data that cannot be had.
+    """
+
+    name: str
+    source: str
+    hash: str
+    n_samples: int
+    n_train: int
+    n_test: int
+    n_features: int
+    n_labels: int
+    cardinality: float
+    stand_in: bool = False
+    changes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ComponentInfo(_ByName):
+    """A solver or projection by its key, with every setting."""
+
+    kind: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ThresholdInfo(_ByName):
+    """A threshold: its key, the scores that it was fitted to, its settings, and whether it looks at test labels."""
+
+    kind: str
+    scores: str = "train"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    oracle: bool = False
+
+
+@dataclass(frozen=True)
+class SearchInfo(_ByName):
+    """The search of a run.
+
+    `n_undefined` is the number of trials in which the metric was undefined, for some term at least, because of what was
+    predicted; such terms count as the worst value. `best` is the value of the point chosen, None without a search.
+    """
+
+    metric: str
+    strategy: str = "grid"
+    folds: int = 0
+    n_trials: int = 0
+    n_failed: int = 0
+    n_not_converged: int = 0
+    n_undefined: int = 0
+    best: float | None = None
+
+
+@dataclass(frozen=True)
+class TimeInfo(_ByName):
+    """Seconds of the parts of a run or trial, peak memory in bytes, and the machine; None where not measured."""
+
+    search: float | None = None
+    fit: float | None = None
+    threshold: float | None = None
+    predict: float | None = None
+    peak_memory: int | None = None
+    machine: str | None = None
+
+
+@dataclass(frozen=True)
+class FitRecord(_ByName):
+    """What a fit says of itself; see `mlrank.solvers.FitInfo`. None stands for NaN."""
+
+    n_iter: int
+    objective: float | None
+    optimality: float | None
+    converged: bool
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, info: FitInfo) -> "FitRecord":
+        """Return the record of a model's info."""
+        return cls(info.n_iter, _number(info.objective), _number(info.optimality), info.converged, tuple(info.notes))
+
+
+@dataclass(frozen=True)
+class MetricRecord(_ByName):
+    """A value of a metric, None where undefined, and over how many terms of how many; see `MetricValue`."""
+
+    value: float | None
+    n_defined: int
+    n_total: int
+    unit: str
+
+    @classmethod
+    def of(cls, measured: MetricValue) -> "MetricRecord":
+        """Return the record of a measured value."""
+        return cls(_number(measured.value), measured.n_defined, measured.n_total, measured.unit)
+
+
+@dataclass(frozen=True)
+class ModelInfo(_ByName):
+    """Whether the model was stored: `not_stored` is the reason why not."""
+
+    not_stored: str | None = None
+
+
+@dataclass(frozen=True)
+class SoftwareInfo(_ByName):
+    """What a run was made with: versions, the BLAS libraries, threads of a fit, the commit of a checkout.
+
+    `packages` are versions by the name of the distribution.
+    """
+
+    mlrank: str
+    python: str
+    packages: Mapping[str, str] = field(default_factory=dict)
+    blas: tuple[str, ...] = ()
+    threads: int = 1
+    commit: str | None = None
+
+
+@dataclass(frozen=True)
+class RunRecord(_ByName):
+    """One method on one split of one data set.
+
+    Parameters
+    ----------
+    experiment, split, method : str
+        Names of the configuration and of the split.
+    dataset : DataInfo
+    solver : str
+        Key of SOLVERS, or "package.module:ClassName".
+    settings : mapping
+        Every setting of the solver as it was constructed.
+    searched : mapping
+        The settings that the search chose among several values; those of projection and threshold after
+        "project." and "threshold.".
+    status : "done" or "failed"
+    error : str or None
+        The traceback of a failed run.
+    info : FitRecord or None
+    metrics : mapping of name to MetricRecord
+    key : str
+        Identifies everything that the run depends on, which `inputs` has by name; see `mlrank.records.identity`.
+    """
+
+    experiment: str
+    dataset: DataInfo
+    split: str
+    method: str
+    solver: str
+    settings: Mapping[str, Any]
+    threshold: ThresholdInfo
+    search: SearchInfo
+    software: SoftwareInfo
+    key: str
+    inputs: Mapping[str, Any]
+    status: Literal["done", "failed"]
+    searched: Mapping[str, Any] = field(default_factory=dict)
+    projection: ComponentInfo | None = None
+    transductive: bool = False
+    error: str | None = None
+    info: FitRecord | None = None
+    metrics: Mapping[str, MetricRecord] = field(default_factory=dict)
+    time: TimeInfo = TimeInfo()
+    model: ModelInfo | None = None
+
+    @property
+    def label(self) -> str:
+        """What messages call the run."""
+        return run_label(self.dataset.name, self.split, self.method)
+
+    @property
+    def done(self) -> bool:
+        """Whether the run has a model and metrics."""
+        return self.status == "done"
+
+    @property
+    def reason(self) -> str:
+        """The last line of the error of a failed run."""
+        return (str(self.error or "").strip().splitlines() or ["no message"])[-1]
+
+    @property
+    def fit(self) -> FitRecord:
+        """What the fit says of itself.
+
+        Raises
+        ------
+        ValueError
+            If the run failed, and so has none.
+        """
+        if self.info is None:
+            raise ValueError(f"the run {self.label} failed")
+        return self.info
+
+    def value(self, metric: str) -> float | None:
+        """Return the value of a metric; None where it is undefined, or was not computed."""
+        measured = self.metrics.get(metric)
+        return None if measured is None else measured.value
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as JSON values."""
+        return {"format": FORMAT, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "RunRecord":
+        """Return the record that JSON values hold.
+
+        Raises
+        ------
+        ValueError
+            If a field is missing, unknown or of another type; the message names the first.
+        """
+        return _checked(cls, values)
+
+
+@dataclass(frozen=True)
+class TrialRecord(_ByName):
+    """One grid point on one fold: the value of the search's metric, or the error.
+
+    `value` is None where the metric is undefined whatever is predicted. `n_undefined` is the number of its terms that
+    this fit's predictions left undefined; they count as the worst value.
+    """
+
+    key: str
+    value: float | None = None
+    error: str | None = None
+    converged: bool | None = None
+    optimality: float | None = None
+    n_iter: int | None = None
+    n_undefined: int = 0
+    time: TimeInfo = TimeInfo()
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of the fit and of its threshold."""
+        return (self.time.fit or 0.0) + (self.time.threshold or 0.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as JSON values."""
+        time = {"fit": self.time.fit, "threshold": self.time.threshold}
+        return {entry: getattr(self, entry) for entry in _TRIAL_FIELDS} | {"time": time}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "TrialRecord":
+        """Return the record that JSON values hold; see `RunRecord.from_json`."""
+        return _checked(cls, values)
+
+
+_TRIAL_FIELDS = tuple(entry.name for entry in fields(TrialRecord) if entry.name != "time")
+
+
+@dataclass(frozen=True)
+class SearchTrial(_ByName):
+    """A trial with what it stands for.
+
+    `settings` are those that were searched, of projection and threshold after "project." and "threshold."; `metric` is
+    that of the search.
+    """
+
+    dataset: str
+    split: str
+    method: str
+    fold: int
+    settings: Mapping[str, Any]
+    metric: str
+    record: TrialRecord
+
+
+def run_label(dataset: str, split: str, method: str) -> str:
+    """Return what messages call a run.
+
+    >>> run_label("scene", "r0f1", "Rank-SVM")
+    'scene / r0f1 / Rank-SVM'
+    """
+    return f"{dataset} / {split} / {method}"
+
+
+def _number(value: float) -> float | None:
+    return value if value - value == 0 else None
+
+
+_Stored = TypeVar("_Stored", RunRecord, TrialRecord)
+
+
+@cache
+def _adapter(name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(globals()[name])
+
+
+def _checked(kind: type[_Stored], values: Mapping[str, Any]) -> _Stored:
+    known = {entry.name for entry in fields(kind)}
+    extra = next((name for name in values if name not in known and name != "format"), None)
+    if extra is not None:
+        raise ValueError(f"unknown field '{extra}'")
+    try:
+        checked: _Stored = _adapter(kind.__name__).validate_python(
+            {name: values[name] for name in values if name in known}
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
+    return checked

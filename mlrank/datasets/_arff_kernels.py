@@ -10,8 +10,7 @@ Every write is checked: a full array ends the loop with NO_ROOM. `word` must be 
 
 from typing import Any
 
-from numba import njit
-
+from mlrank.compiled import njit
 from mlrank.datasets import _codes as codes
 from mlrank.datasets._codes import BINARY, CLASSES, INNER, NOMINAL, NUMERIC
 from mlrank.datasets._scan import (

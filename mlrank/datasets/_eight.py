@@ -1,16 +1,14 @@
-"""Up to eight digits at once: eight bytes of text as one 64-bit number, for the compiled number reader.
-
-As with `_scan`, touch the kernels' files after a change in this one.
-"""
+"""Up to eight digits at once: eight bytes of text as one 64-bit number, for the compiled number reader."""
 
 import sys
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from mlrank.compiled import njit
 from mlrank.datasets._codes import INNER
 
 # The arithmetic below wants the first digit in the lowest byte.

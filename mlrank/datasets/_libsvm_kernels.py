@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from numba import njit
-
+from mlrank.compiled import njit
 from mlrank.datasets import _codes as codes
 from mlrank.datasets._codes import INNER
 from mlrank.datasets._scan import (

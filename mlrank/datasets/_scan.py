@@ -1,14 +1,13 @@
 """Compiled scanners over bytes that the reader kernels share.
 
 A block of text ends in a newline and no scanner passes a newline, which keeps every access inside the array.
-The cached machine code of a kernel does not notice a change in this file: touch the kernels' files after one.
 """
 
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from mlrank.compiled import njit
 from mlrank.datasets._codes import INNER
 from mlrank.datasets._eight import CAN_LOAD, POWERS_OF_TEN, digits_at
 

@@ -7,7 +7,8 @@ that cannot be shown to be enough, all rows whose lower bound is low enough are 
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from mlrank.compiled import njit
 
 Array = np.ndarray[Any, Any]
 

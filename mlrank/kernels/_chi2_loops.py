@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from numba import njit
+from mlrank.compiled import njit
 
 # Sums may be reordered, in the same way for every entry: what comes out depends on the two rows alone.
 FAST = {"reassoc", "contract", "nsz"}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from numba import njit
+from mlrank.compiled import njit
 
 # Rows that are written to at a time where a triangle is copied: as many lines of memory stay in the cache.
 TILE = 64

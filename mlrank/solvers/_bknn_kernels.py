@@ -9,7 +9,8 @@ the limits. What is found is kept, and looked at again when the limits are final
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from mlrank.compiled import njit
 
 Array = np.ndarray[Any, Any]
 

@@ -8,9 +8,8 @@ scores of all examples at once: for each label the rows of the matrix that have 
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-# A change in that file does not invalidate the machine code cached for this one: touch it as well.
+from mlrank.compiled import njit
 from mlrank.solvers._mlr_kernels import FAST, mix_moves, visit
 
 # Columns of the kernel matrix of which the rows of a batch stay in the cache.

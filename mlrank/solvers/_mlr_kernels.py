@@ -12,7 +12,8 @@ of eq. 15, that makes the sum 0. Of problem (4), the exact one, a visit sweeps o
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from mlrank.compiled import njit
 
 # The certificate is computed outside, so a sweep may reorder its sums.
 FAST = {"reassoc", "contract", "nsz"}

@@ -11,7 +11,8 @@ these lists that are swept. `alpha` is laid out irrelevant-major: alpha[offset[i
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from mlrank.compiled import njit
 
 # The certificate is computed outside, so a sweep may reorder its sums.
 FAST = {"reassoc", "contract", "nsz"}

@@ -7,9 +7,9 @@ the masses of the free variables, which costs the dual objective little because 
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from mlrank.arrays import FloatArray
+from mlrank.compiled import njit
 
 __all__ = ["meet_constraints"]
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from mlrank.arrays import BoolArray, FloatArray, IntArray
+from mlrank.compiled import njit
 from mlrank.solvers.base import relative_gap
 
 __all__ = ["LabelSearch", "Point", "Side", "Solution", "swapped"]

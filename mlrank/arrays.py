@@ -4,7 +4,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, hstack, issparse
 
 __all__ = [
     "BoolArray",
@@ -15,6 +15,7 @@ __all__ = [
     "as_features",
     "read_only",
     "take_rows",
+    "with_ones",
 ]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -61,6 +62,12 @@ def take_rows(X: Features, rows: IntArray, columns: IntArray | None = None) -> F
     if columns is None:
         return as_features(X[rows])
     return as_features(X[rows][:, columns] if issparse(X) else X[np.ix_(rows, columns)])
+
+
+def with_ones(X: Features) -> Features:
+    """Return the rows with a column of ones appended."""
+    ones = np.ones((X.shape[0], 1))
+    return as_features(hstack([X, ones], format="csr") if issparse(X) else np.hstack([X, ones]))
 
 
 def read_only(X: Features) -> Features:

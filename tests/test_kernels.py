@@ -20,8 +20,8 @@ from mlrank.kernels import KERNELS, chi2
 from mlrank.kernels.chi2 import chi2_distances, chi2_similarities
 from mlrank.kernels.rows import KernelRows, check_gram
 from mlrank.solvers import SOLVERS
-from mlrank.solvers._kernel_model import KernelModel
 from mlrank.solvers.base import FitInfo
+from mlrank.solvers.models import KernelModel
 
 SPARSE = [(False, False), (True, True), (True, False), (False, True)]
 

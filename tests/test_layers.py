@@ -76,6 +76,45 @@ def wrong_imports(tree: ast.AST, layer: str | None, package: tuple[str, ...]) ->
     return found
 
 
+def exported(folder: str) -> set[str]:
+    """Return what the package of a family of solvers exports, or `models`, which serves all of them."""
+    tree = ast.parse((PACKAGE / "solvers" / folder / "__init__.py").read_text("utf-8"))
+    values = (
+        node.value for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    )
+    return {str(name) for value in values for name in ast.literal_eval(value)}
+
+
+FAMILIES = {path.parent.name: exported(path.parent.name) for path in (PACKAGE / "solvers").glob("*/__init__.py")}
+
+
+def wrong_privates(tree: ast.AST, package: tuple[str, ...]) -> list[str]:
+    """Return imports of modules that are private to another package: those with an underscore, parts of solvers."""
+    found = []
+    imported = [name for _, name in modules(tree, package)]
+    imported += [
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and f"{node.module}".startswith("mlrank")
+        for alias in node.names
+    ]
+    for name in imported:
+        parts = tuple(name.split("."))
+        hidden = [i for i, part in enumerate(parts) if part.startswith("_") and not part.startswith("__")]
+        if parts[0] == "mlrank" and any(package[:i] != parts[:i] for i in hidden):
+            found.append(f"{name} is private to {'.'.join(parts[: hidden[0]])}")
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or node.level or not node.module:
+            continue
+        parts = tuple(node.module.split("."))
+        if parts[:2] != ("mlrank", "solvers") or len(parts) < 3 or parts[2] not in FAMILIES or package[:3] == parts[:3]:
+            continue
+        names = {alias.name for alias in node.names}
+        if len(parts) > 3 or not names <= FAMILIES[parts[2]]:
+            found.append(f"{node.lineno}: {node.module} is a part of the solver {parts[2]}")
+    return found
+
+
 def prints(tree: ast.AST) -> list[str]:
     found = []
     for node in ast.walk(tree):
@@ -105,6 +144,11 @@ def test_module_has_a_row(source):
 def test_imports_point_down(source):
     package = ("mlrank", *source.relative_to(PACKAGE).parent.parts)
     assert wrong_imports(ast.parse(source.read_text("utf-8")), layer_of(source), package) == []
+
+
+def test_private_modules_stay_in_their_package(source):
+    package = ("mlrank", *source.relative_to(PACKAGE).parent.parts)
+    assert wrong_privates(ast.parse(source.read_text("utf-8")), package) == []
 
 
 def test_only_cli_prints(source):
@@ -148,6 +192,29 @@ def test_every_name_has_one_row():
 def test_planted_imports(layer, code, wrong):
     found = wrong_imports(ast.parse(code), layer, ("mlrank", str(layer)))
     assert len(found) == wrong, found
+
+
+@pytest.mark.parametrize(
+    ("package", "code", "wrong"),
+    [
+        ("mlrank.solvers.slrm", "from mlrank.solvers.slrm.admm import Loss", False),
+        ("mlrank.solvers.slrm", "from mlrank.solvers.rank_svm import RankSVM", False),
+        ("mlrank.solvers.slrm", "from mlrank.solvers.models.kernel import KernelModel", True),
+        ("mlrank.solvers.slrm", "from mlrank.solvers.models import KernelModel", False),
+        ("mlrank.solvers", "from mlrank.solvers.ridge import RidgeSpace", False),
+        ("mlrank.cli", "from mlrank.solvers.slrm import related_labels", False),
+        ("mlrank.cli", "from mlrank.solvers.slrm import admm", True),
+        ("mlrank.cli", "from mlrank.solvers.slrm.slrm import related_labels", True),
+        ("mlrank.solvers.mlr", "def f():\n    from mlrank.solvers.rank_svm.rows import FlatRows", True),
+        ("mlrank.graphs", "from mlrank.graphs._neighbor_kernels import nearest", False),
+        ("mlrank.solvers", "from mlrank.graphs._neighbor_kernels import nearest", True),
+        ("mlrank.solvers", "import mlrank.graphs._neighbor_kernels", True),
+        ("mlrank.solvers", "from mlrank.graphs import _neighbor_kernels", True),
+        ("mlrank.graphs", "import numpy._core", False),
+    ],
+)
+def test_planted_private_imports(package, code, wrong):
+    assert bool(wrong_privates(ast.parse(code), tuple(package.split(".")))) == wrong
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ __all__ = [
     "HISTOGRAM_KERNELS",
     "KERNELS",
     "Kernel",
+    "KernelFunction",
     "canonical",
 ]
 
@@ -24,7 +25,7 @@ S = TypeVar("S")
 
 
 @dataclass(frozen=True)
-class Kernel:
+class KernelFunction:
     """A kernel function, made of two parts.
 
     base : (X, Z) -> (n_rows_of_X, n_rows_of_Z); it may be faster where Z is X
@@ -79,16 +80,42 @@ def _exponential(base: FloatArray, gamma: float, degree: int, coef0: float) -> F
 
 
 CONSTANTS = ("gamma", "degree", "coef0")
-KERNELS: dict[str, Kernel] = {
-    "linear": Kernel(_inner, _plain),  # x'z
-    "rbf": Kernel(_squared_distances, _exponential, ("gamma",)),  # exp(-gamma |x - z|^2)
-    "polynomial": Kernel(_inner, _power, CONSTANTS),  # (gamma x'z + coef0)^degree
+KERNELS: dict[str, KernelFunction] = {
+    "linear": KernelFunction(_inner, _plain),  # x'z
+    "rbf": KernelFunction(_squared_distances, _exponential, ("gamma",)),  # exp(-gamma |x - z|^2)
+    "polynomial": KernelFunction(_inner, _power, CONSTANTS),  # (gamma x'z + coef0)^degree
     # For features of at least 0; 0/0 counts 0.
-    "chi2": Kernel(_chi2_distances, _exponential, ("gamma",)),  # exp(-gamma sum_j (x_j - z_j)^2 / (x_j + z_j))
-    "additive_chi2": Kernel(_chi2_similarities, _plain),  # 2 sum_j x_j z_j / (x_j + z_j)
+    "chi2": KernelFunction(_chi2_distances, _exponential, ("gamma",)),  # exp(-gamma sum_j (x_j - z_j)^2 / (x_j + z_j))
+    "additive_chi2": KernelFunction(_chi2_similarities, _plain),  # 2 sum_j x_j z_j / (x_j + z_j)
 }
 # Those that take features of at least 0 alone.
 HISTOGRAM_KERNELS = frozenset({"chi2", "additive_chi2"})
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with its constants.
+
+    Parameters
+    ----------
+    kind : str
+        A key of KERNELS, or "precomputed" for solvers that take rows of a kernel matrix.
+    gamma, degree, coef0 : float, int, float
+    """
+
+    kind: str = "linear"
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 1.0
+
+    @classmethod
+    def of(cls, settings: Any) -> "Kernel":
+        """Return the kernel of a solver or model, from its `kernel`, `gamma`, `degree` and `coef0`."""
+        return cls(settings.kernel, settings.gamma, settings.degree, settings.coef0)
+
+    def __call__(self, X: Features, Z: Features) -> FloatArray:
+        """Return the kernel values (n_rows_of_X, n_rows_of_Z)."""
+        return KERNELS[self.kind](X, Z, self.gamma, self.degree, self.coef0)
 
 
 def canonical(solver: S) -> S:

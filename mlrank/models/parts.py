@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from mlrank.arrays import read_only
 from mlrank.scaling import SCALINGS
 from mlrank.solvers import FitInfo
-from mlrank.solvers.kinds import MODELS, PROJECTED
+from mlrank.solvers.models import MODELS, PROJECTED
 from mlrank.stored import check_storable, plain
 from mlrank.thresholds.cuts import CUTS
 

@@ -12,7 +12,7 @@ from mlrank.arrays import BoolArray, Features, FloatArray, as_features
 from mlrank.errors import UserError
 from mlrank.models.parts import PARTS, pack, restore
 from mlrank.solvers import FitInfo, TrainingSet
-from mlrank.solvers.kinds import TransductiveModel, all_rows, row_digests
+from mlrank.solvers.models import TransductiveModel, all_rows, row_digests
 from mlrank.thresholds.cuts import OracleCut, label_sets
 
 __all__ = ["Fit", "Predictor"]

@@ -1,31 +1,32 @@
-"""Solvers by key. Adding one: a file here, and its line below."""
+"""Solvers by key. Adding one: a file here, or a folder whose ``__init__`` names its classes, and a line below."""
 
 from typing import Any
 
 from mlrank.imported import Imported
-from mlrank.solvers.base import Capabilities, FitInfo, LinearModel, Model, Solver, TrainingSet
+from mlrank.solvers.base import Capabilities, FitInfo, Model, Solver, TrainingSet
+from mlrank.solvers.models import LinearModel
 
 __all__ = ["PROJECTIONS", "SOLVERS", "Capabilities", "FitInfo", "LinearModel", "Model", "Solver", "TrainingSet"]
 
 SOLVERS: Imported[type[Any]] = Imported(
     {
         "binary_svm": "mlrank.solvers.binary_svm:BinarySVM",
-        "rank_svm": "mlrank.solvers.rank_svm:RankSVM",
-        "rank_hlapsvm": "mlrank.solvers.rank_hlapsvm:RankHLapSVM",
-        "hypergraph_spectral": "mlrank.solvers.hypergraph_spectral:HypergraphSpectral",
-        "slrm": "mlrank.solvers.slrm:SLRM",
-        "plst": "mlrank.solvers.plst:PLST",
-        "cplst": "mlrank.solvers.cplst:CPLST",
-        "faie": "mlrank.solvers.faie:FaIE",
-        "ml_loc": "mlrank.solvers.ml_loc:MLLOC",
+        "rank_svm": "mlrank.solvers.rank_svm.rank_svm:RankSVM",
+        "rank_hlapsvm": "mlrank.solvers.rank_svm.rank_hlapsvm:RankHLapSVM",
+        "hypergraph_spectral": "mlrank.solvers.hypergraph.hypergraph_spectral:HypergraphSpectral",
+        "slrm": "mlrank.solvers.slrm.slrm:SLRM",
+        "plst": "mlrank.solvers.label_space.plst:PLST",
+        "cplst": "mlrank.solvers.label_space.cplst:CPLST",
+        "faie": "mlrank.solvers.label_space.faie:FaIE",
+        "ml_loc": "mlrank.solvers.ml_loc.ml_loc:MLLOC",
         "matrix_completion": "mlrank.solvers.matrix_completion:MatrixCompletion",
-        "miml": "mlrank.solvers.miml:SparseBayesianCS",
-        "mlr": "mlrank.solvers.mlr:MultiLabelRanking",
-        "svm_perf": "mlrank.solvers.svm_perf:SVMPerfROC",
-        "bknn": "mlrank.solvers.bknn:BalancedKNN",
-        "knn": "mlrank.solvers.knn:KNN",
-        "smse": "mlrank.solvers.smse:SMSE",
-        "mcgf": "mlrank.solvers.mcgf:MCGF",
+        "miml": "mlrank.solvers.sparse_bayes.compressed_sensing:SparseBayesianCS",
+        "mlr": "mlrank.solvers.mlr.mlr:MultiLabelRanking",
+        "svm_perf": "mlrank.solvers.svm_perf.svm_perf:SVMPerfROC",
+        "bknn": "mlrank.solvers.neighbors.bknn:BalancedKNN",
+        "knn": "mlrank.solvers.neighbors.knn:KNN",
+        "smse": "mlrank.solvers.propagation.smse:SMSE",
+        "mcgf": "mlrank.solvers.propagation.mcgf:MCGF",
         "shared_subspace": "mlrank.solvers.shared_subspace:SharedSubspace",
     }
 )

@@ -19,15 +19,18 @@ __all__ = [
     "Capabilities",
     "FitInfo",
     "Keep",
-    "LinearModel",
     "Model",
     "Solver",
     "TrainingSet",
     "check_choices",
+    "check_components",
     "check_kernel",
     "check_not_negative",
     "check_positive",
+    "n_components_of",
+    "never_known",
     "relative_gap",
+    "unknown_label_notes",
 ]
 
 
@@ -188,34 +191,6 @@ class Solver(Protocol):
 
 
 @dataclass(frozen=True)
-class LinearModel:
-    """Scores ``X @ coef.T + intercept``.
-
-    Parameters
-    ----------
-    coef : (n_labels, n_features) ndarray
-    intercept : (n_labels,) ndarray
-    info : FitInfo
-    """
-
-    coef: FloatArray
-    intercept: FloatArray
-    info: FitInfo
-
-    def decision_function(self, X: Features) -> FloatArray:
-        """Return scores (n_samples, n_labels)."""
-        return np.asarray(X @ self.coef.T) + self.intercept
-
-    def arrays(self) -> Mapping[str, FloatArray]:
-        """Return `coef` and `intercept`."""
-        return {"coef": self.coef, "intercept": self.intercept}
-
-    def meta(self) -> Mapping[str, Any]:
-        """Return the kind of model."""
-        return {"model": "linear"}
-
-
-@dataclass(frozen=True)
 class Capabilities:
     """What a solver can do beside ``fit``, read from its class: the only place that looks for optional parts.
 
@@ -321,6 +296,44 @@ def check_kernel(solver: Any, precomputed: bool = False) -> None:
 def relative_gap(primal: float, dual: float) -> float:
     """Return (primal - dual) / primal; 0 where the primal is 0, as both then are, and nan where it is nan."""
     return 0.0 if primal <= 0 else (primal - dual) / primal
+
+
+def check_components(solver: Any, name: str = "n_components") -> None:
+    """Raise ValueError unless a setting is a whole number, or a part of the labels between 0 and 1."""
+    check_positive(solver, name)
+    value = getattr(solver, name)
+    if isinstance(value, float) and value >= 1 and (value == 1 or not value.is_integer()):
+        raise ValueError(f"{name} must be a whole number or a part of the labels below 1, found {value!r}")
+
+
+def n_components_of(value: float, n_labels: int) -> int:
+    """Return a number of components; a part of the labels is rounded half up, to 1 at least.
+
+    >>> [n_components_of(value, 23) for value in (0.05, 0.1, 0.5, 4)]
+    [1, 2, 12, 4]
+    """
+    if value >= 1:
+        return int(value)
+    return max(1, int(np.floor(value * n_labels + 0.5)))
+
+
+def never_known(train: TrainingSet) -> BoolArray:
+    """Return which labels are missing in every row."""
+    known = np.ones_like(train.Y) if train.known is None else train.known
+    return np.asarray(~known.any(axis=0))
+
+
+def unknown_label_notes(train: TrainingSet, rows_count: str, labels_score: str) -> tuple[str, ...]:
+    """Return a note for rows without any known label and one for labels known in no row.
+
+    `rows_count` says how such rows count, `labels_score` how such labels are scored.
+    """
+    if train.known is None:
+        return ()
+    n_rows, n_labels = int((~train.known.any(axis=1)).sum()), int(never_known(train).sum())
+    rows = f"{n_rows} of {train.n_samples} rows have no known label: {rows_count}"
+    labels = f"{n_labels} of {train.n_labels} labels are known in no row: {labels_score}"
+    return (rows,) * (n_rows > 0) + (labels,) * (n_labels > 0)
 
 
 def _number(value: Any) -> bool:

@@ -26,16 +26,8 @@ import numpy as np
 from mlrank.arrays import BoolArray, Features, FloatArray, as_dense, take_rows
 from mlrank.kernels import canonical
 from mlrank.kernels.rows import KernelRows
-from mlrank.solvers._kernel_model import KernelModel
-from mlrank.solvers.base import (
-    FitInfo,
-    LinearModel,
-    TrainingSet,
-    check_choices,
-    check_kernel,
-    check_positive,
-    relative_gap,
-)
+from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_positive, relative_gap
+from mlrank.solvers.models import KernelModel, LinearModel
 
 __all__ = ["BinarySVM", "KernelModel"]
 

@@ -26,8 +26,8 @@ from scipy.sparse import diags_array, issparse
 from mlrank.arrays import BoolArray, Features, FloatArray
 from mlrank.errors import UserError
 from mlrank.linalg import CenteredRows, without_constants
-from mlrank.solvers._hypergraph_projection import Projection
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
+from mlrank.solvers.models import Projection
 
 __all__ = ["BLDA", "Projection"]
 

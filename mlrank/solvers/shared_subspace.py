@@ -27,12 +27,12 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mlrank.arrays import FloatArray
-from mlrank.kernels import canonical
+from mlrank.kernels import Kernel, canonical
 from mlrank.kernels.rows import KernelRows
 from mlrank.linalg import CenteredRows
-from mlrank.solvers._kernel_model import KernelModel
-from mlrank.solvers._ridge_space import RidgeSpace, gram_space, linear_space
-from mlrank.solvers.base import FitInfo, LinearModel, TrainingSet, check_kernel, check_not_negative
+from mlrank.solvers.base import FitInfo, TrainingSet, check_kernel, check_not_negative
+from mlrank.solvers.models import KernelModel, LinearModel
+from mlrank.solvers.ridge import RidgeSpace, gram_space, linear_space
 
 __all__ = ["SharedSubspace", "default_rank"]
 
@@ -132,7 +132,7 @@ class SharedSubspace:
         info = FitInfo(1, objective, 0.0, True, self._notes(wanted, basis.shape[1]))
         coef = space.coef(root * weights, 0.0)
         if rows is None:
-            return space.model(train.X, coef, mean, self, info)
+            return space.model(train.X, coef, mean, Kernel.of(self), info)
         return KernelModel.of(rows, coef, mean - coef @ space.level, self.gamma, info)
 
     def _notes(self, wanted: int, found: int) -> tuple[str, ...]:

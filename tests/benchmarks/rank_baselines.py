@@ -12,7 +12,7 @@ from numba import njit
 from scipy.sparse import csr_array, hstack, issparse
 
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.solvers import _rank_svm_kernels as kernels
+from mlrank.solvers.rank_svm import kernels
 
 
 @njit(cache=True)

@@ -25,8 +25,8 @@ from sklearn.neighbors import NearestNeighbors
 from mlrank.datasets import is_available, load_dataset
 from mlrank.datasets.subset import subset
 from mlrank.solvers import TrainingSet
-from mlrank.solvers.bknn import BalancedKNN
 from mlrank.solvers.blda import BLDA
+from mlrank.solvers.neighbors.bknn import BalancedKNN
 from tests.benchmarks.clock import best
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from mlrank.graphs import knn, laplacian, self_tuning_graph
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.solvers._label_graph import dense_laplacian, label_cosines
+from mlrank.solvers.propagation.systems import dense_laplacian, label_cosines
 from tests.benchmarks.clock import best
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -28,7 +28,7 @@ from mlrank.datasets.subset import subset
 from mlrank.linalg import CenteredRows
 from mlrank.scaling import SCALERS
 from mlrank.solvers import TrainingSet
-from mlrank.solvers.hypergraph_spectral import HypergraphSpectral
+from mlrank.solvers.hypergraph.hypergraph_spectral import HypergraphSpectral
 from tests.benchmarks.clock import best
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -10,9 +10,9 @@ from scipy.optimize import linprog
 
 from mlrank.datasets.standin import generate
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.solvers._label_queries import greedy
-from mlrank.solvers._loc_codes import best_codes
-from mlrank.solvers._sparse_bayes import relevance
+from mlrank.solvers.ml_loc.codes import best_codes
+from mlrank.solvers.sparse_bayes.model import relevance
+from mlrank.solvers.sparse_bayes.queries import greedy
 from tests.benchmarks.clock import best
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -51,7 +51,7 @@ import numpy as np
 import pytest
 
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.solvers._rank_svm_pairs import Pairs
+from mlrank.solvers.rank_svm.descent import Pairs
 from tests.benchmarks.rank_baselines import Timed, algorithm_1, frank_wolfe, one_vs_rest
 from tests.benchmarks.rank_problems import MADE, made, real
 

@@ -14,12 +14,13 @@ import pytest
 
 from mlrank.datasets import is_available, load_dataset
 from mlrank.datasets.standin import generate
-from mlrank.solvers import TrainingSet, _slrm_admm, _slrm_start
-from mlrank.solvers._slrm_problem import Problem
-from mlrank.solvers._slrm_systems import EigenSystem
-from mlrank.solvers.cplst import CPLST
-from mlrank.solvers.faie import FaIE
-from mlrank.solvers.slrm import SLRM
+from mlrank.solvers import TrainingSet
+from mlrank.solvers.label_space.cplst import CPLST
+from mlrank.solvers.label_space.faie import FaIE
+from mlrank.solvers.slrm import admm, squared
+from mlrank.solvers.slrm.problem import SlrmProblem
+from mlrank.solvers.slrm.slrm import SLRM
+from mlrank.solvers.slrm.systems import EigenSystem
 from tests.benchmarks.clock import best
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -180,12 +181,12 @@ def test_corel5k_beside_faie(part):
 # The parts of a grid: what is called, where.
 PARTS = {
     "decompositions": (EigenSystem, "__init__"),
-    "starts": (_slrm_start, "solved_by_start"),
-    "one direction": (_slrm_start, "solved_in_one_direction"),
-    "steps": (_slrm_start, "minimize_squared"),
-    "their thresholding": (_slrm_admm, "shrink_singular_values"),
+    "starts": (squared, "solved_by_start"),
+    "one direction": (squared, "solved_in_one_direction"),
+    "steps": (squared, "minimize_squared"),
+    "their thresholding": (admm, "shrink_singular_values"),
     "weights to the features": (EigenSystem, "lift"),
-    "weights to the labels": (Problem, "label_factor"),
+    "weights to the labels": (SlrmProblem, "label_factor"),
 }
 
 

@@ -25,7 +25,7 @@ import pytest
 from mlrank.datasets import generate
 from mlrank.kernels.rows import KernelRows
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.solvers._ridge_space import gram_space
+from mlrank.solvers.ridge import gram_space
 from mlrank.solvers.shared_subspace import Decomposed
 from tests.benchmarks.clock import best
 

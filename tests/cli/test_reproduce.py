@@ -11,7 +11,7 @@ from mlrank.cli import app
 from mlrank.errors import UserError
 from mlrank.models.file import load_model
 from mlrank.records import RunFolder
-from mlrank.solvers.slrm import related_labels
+from mlrank.solvers.slrm.slrm import related_labels
 
 RECIPE = """\
 name: tiny

@@ -16,7 +16,7 @@ import pytest
 from mlrank.experiment import run
 from mlrank.search.fits import WARM_UP_ROWS
 from mlrank.search.neighbor_cache import MOST, FileNeighborCache, MemoryNeighborCache
-from mlrank.solvers.slrm import SLRM
+from mlrank.solvers.slrm.slrm import SLRM
 from tests.experiment.kills import ROOT
 from tests.experiment.small import CONFIG, small_config
 from tests.experiment.test_run import contents, trials

@@ -5,7 +5,7 @@ import pytest
 
 from mlrank.models.file import load_model
 from mlrank.solvers import SOLVERS
-from mlrank.solvers.kinds import MODELS
+from mlrank.solvers.models import MODELS
 from tests.models.golden_files import GOLDEN
 
 NAMES = sorted(path.stem for path in GOLDEN.glob("*.model"))

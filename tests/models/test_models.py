@@ -13,7 +13,7 @@ from mlrank.models.file import load_model, model_bytes
 from mlrank.scaling import SCALERS
 from mlrank.solvers import SOLVERS, LinearModel
 from mlrank.solvers.base import FitInfo
-from mlrank.solvers.kinds import MODELS
+from mlrank.solvers.models import MODELS
 from mlrank.thresholds import THRESHOLDS
 from tests.models.fits import N_TRAIN, about, fitted, name_of, stored, variants
 

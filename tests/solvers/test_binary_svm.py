@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from sklearn.svm import SVC
 
-from mlrank.kernels import KERNELS, Kernel
+from mlrank.kernels import KERNELS, KernelFunction
 from mlrank.solvers import SOLVERS, TrainingSet, binary_svm
 from tests.solvers.problems import random_problem
 
@@ -89,7 +89,7 @@ def test_a_search_over_gamma_computes_distances_once(monkeypatch):
     X, Y = random_problem()
     X, calls = np.abs(X), []
     plain = KERNELS["chi2"]
-    counted = Kernel(lambda X, Z: calls.append((X, Z)) or plain.base(X, Z), plain.finish)
+    counted = KernelFunction(lambda X, Z: calls.append((X, Z)) or plain.base(X, Z), plain.finish)
     monkeypatch.setitem(KERNELS, "chi2", counted)
     train, new = TrainingSet(X, Y), np.abs(X[:7] + 0.1)
     prepared = BinarySVM(kernel="chi2").prepare(train)

@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from mlrank.solvers import SOLVERS, TrainingSet, _class_neighbors
-from mlrank.solvers._class_neighbors import ClassNeighbors
-from mlrank.solvers.bknn import BalancedKNN
+from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.blda import BLDA
-from mlrank.solvers.knn import KNN
+from mlrank.solvers.neighbors import class_neighbors
+from mlrank.solvers.neighbors.bknn import BalancedKNN
+from mlrank.solvers.neighbors.class_neighbors import ClassNeighbors
+from mlrank.solvers.neighbors.knn import KNN
 from mlrank.thresholds import THRESHOLDS
 from tests.solvers.problems import SCENARIOS, load, random_problem
 
@@ -158,11 +159,11 @@ def test_small_blocks_and_chunks_change_nothing(monkeypatch):
     rng = np.random.default_rng(3)
     Z, Y = rng.standard_normal((90, 3)), rng.random((90, 2)) < 0.6
     whole = fit(Z, Y).training_scores()
-    monkeypatch.setattr(_class_neighbors, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(class_neighbors, "BLOCK_ROWS", 7)
     for chunk_keys, kept_keys in ((21, 1), (21, 70), (140, 600)):
-        monkeypatch.setattr(_class_neighbors, "CHUNK_KEYS", chunk_keys)
-        monkeypatch.setattr(_class_neighbors, "KEPT_KEYS", kept_keys)
-        monkeypatch.setattr(_class_neighbors, "FOUND", kept_keys)
+        monkeypatch.setattr(class_neighbors, "CHUNK_KEYS", chunk_keys)
+        monkeypatch.setattr(class_neighbors, "KEPT_KEYS", kept_keys)
+        monkeypatch.setattr(class_neighbors, "FOUND", kept_keys)
         assert_nearest(Z, Y, Z, 3, np.arange(90))
         assert_nearest(Z.round(), Y, Z.round(), 3, np.arange(90))
     np.testing.assert_allclose(fit(Z, Y).training_scores(), whole, atol=1e-12)

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from mlrank.hypergraph import expansion_factor
 from mlrank.solvers import TrainingSet
-from mlrank.solvers.hypergraph_spectral import HypergraphSpectral
+from mlrank.solvers.hypergraph.hypergraph_spectral import HypergraphSpectral
 from tests.solvers.problems import SCENARIOS, load, random_problem
 
 EXPANSIONS = ("clique", "star", "zhou", "cca")
@@ -250,7 +250,7 @@ def test_optimality_is_the_residual_recomputed_from_the_definitions(n, m, method
 
 
 def test_the_iteration_that_needs_little_memory_agrees(monkeypatch):
-    import mlrank.solvers._hypergraph_systems as systems
+    import mlrank.solvers.hypergraph.systems as systems
 
     X, Y = random_problem(n=60, m=25, k=4, seed=12)
     expected = [project(X, Y, lam=lam, method="lstsq").coef for lam in (0.0, 0.5)]
@@ -267,7 +267,7 @@ def test_the_iteration_that_needs_little_memory_agrees(monkeypatch):
 @pytest.mark.parametrize(("n", "m"), [(60, 25), (25, 60)])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_factorising_agrees_with_eigenvectors(n, m, kernel, monkeypatch):
-    import mlrank.solvers._hypergraph_systems as systems
+    import mlrank.solvers.hypergraph.systems as systems
 
     X, Y = random_problem(n=n, m=m, k=4, seed=12)
     settings = {"lam": 0.5, "kernel": kernel, "gamma": 0.05, "backend": "direct"}
@@ -283,18 +283,18 @@ def test_factorising_agrees_with_eigenvectors(n, m, kernel, monkeypatch):
 
 
 def test_sizes_decide_how_a_system_is_solved(monkeypatch):
-    import mlrank.solvers._hypergraph_systems as systems
+    import mlrank.solvers.hypergraph.systems as systems
 
     X, Y = random_problem(n=60, m=40, k=3, seed=15)
     called = []
     for way in ("_direct", "_factorised", "_iterate", "_long"):
-        original = getattr(systems.System, way)
+        original = getattr(systems.RidgeSystem, way)
 
         def spied(self, *args, way=way, original=original):
             called.append(way)
             return original(self, *args)
 
-        monkeypatch.setattr(systems.System, way, spied)
+        monkeypatch.setattr(systems.RidgeSystem, way, spied)
 
     def ways(lam, **settings):
         called.clear()

@@ -8,9 +8,9 @@ from scipy.sparse import csr_array
 
 from mlrank.search.neighbor_cache import MemoryNeighborCache
 from mlrank.solvers import TrainingSet
-from mlrank.solvers.mcgf import MCGF
-from mlrank.solvers.slrm import SLRM
-from mlrank.solvers.smse import SMSE
+from mlrank.solvers.propagation.mcgf import MCGF
+from mlrank.solvers.propagation.smse import SMSE
+from mlrank.solvers.slrm.slrm import SLRM
 
 SOLVERS = {
     "slrm": SLRM(lam=0.1),

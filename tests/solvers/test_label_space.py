@@ -7,10 +7,10 @@ from scipy.sparse import csr_array
 
 from mlrank.kernels import KERNELS
 from mlrank.solvers import TrainingSet
-from mlrank.solvers._label_space import HAT_BIASES, label_space, largest
-from mlrank.solvers.cplst import CPLST
-from mlrank.solvers.faie import FaIE
-from mlrank.solvers.plst import PLST
+from mlrank.solvers.label_space.cplst import CPLST
+from mlrank.solvers.label_space.faie import FaIE
+from mlrank.solvers.label_space.plst import PLST
+from mlrank.solvers.label_space.space import HAT_BIASES, label_space, largest
 from tests.solvers.problems import random_problem
 
 SOLVERS = {"plst": PLST, "cplst": CPLST, "faie": FaIE}

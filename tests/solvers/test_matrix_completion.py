@@ -8,8 +8,7 @@ from scipy.optimize import approx_fprime
 from scipy.sparse import csr_array
 
 from mlrank.solvers import TrainingSet
-from mlrank.solvers._completion_steps import Completion, Point, simplex_rows
-from mlrank.solvers.matrix_completion import MatrixCompletion
+from mlrank.solvers.matrix_completion import Completion, CompletionPoint, MatrixCompletion, simplex_rows
 from tests.solvers.problems import random_problem
 
 GOLDEN_X = np.array([[1, 0], [0.8, 0.1], [0, 1], [0.1, 0.9]])
@@ -158,8 +157,8 @@ def test_gradient_is_that_of_the_loss(features):
     problem = Completion(signs, X, 2.0, 1.5, features, "nonnegative", "labels")
     rng = np.random.default_rng(1)
     Z, b = np.abs(rng.standard_normal((len(X), 7))), rng.standard_normal(3)
-    assert problem.loss(Point(Z, b)) == pytest.approx(losses(Z, b, X, signs, 2.0, 1.5, features), rel=1e-12)
-    found = problem.gradient(Point(Z, b))
+    assert problem.loss(CompletionPoint(Z, b)) == pytest.approx(losses(Z, b, X, signs, 2.0, 1.5, features), rel=1e-12)
+    found = problem.gradient(CompletionPoint(Z, b))
     by_z = approx_fprime(Z.ravel(), lambda z: losses(z.reshape(Z.shape), b, X, signs, 2.0, 1.5, features), 1e-7)
     by_b = approx_fprime(b, lambda c: losses(Z, c, X, signs, 2.0, 1.5, features), 1e-7)
     assert found.Z.ravel() == pytest.approx(by_z, abs=1e-6)

@@ -4,7 +4,7 @@ from scipy.linalg import solve_sylvester
 
 from mlrank.graphs import self_tuning_graph
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.solvers.mcgf import Propagation
+from mlrank.solvers.propagation.mcgf import Propagation
 from tests.solvers.problems import random_problem
 from tests.solvers.test_smse import APART, given_graph
 

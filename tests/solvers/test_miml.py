@@ -6,9 +6,9 @@ from scipy.sparse import csr_array
 
 from mlrank.kernels import KERNELS
 from mlrank.solvers import TrainingSet
-from mlrank.solvers._label_queries import greedy, label_information, query_order
-from mlrank.solvers._sparse_bayes import relevance
-from mlrank.solvers.miml import SparseBayesianCS
+from mlrank.solvers.sparse_bayes.compressed_sensing import SparseBayesianCS
+from mlrank.solvers.sparse_bayes.model import relevance
+from mlrank.solvers.sparse_bayes.queries import greedy, label_information, query_order
 from tests.solvers.problems import random_problem
 
 
@@ -59,7 +59,7 @@ def test_rows_stop_on_their_own_and_are_taken_in_blocks(monkeypatch):
     one = [relevance(m[[i]], v[[i]], Phi, 1e-3, 500).mean[0] for i in range(30)]
     assert whole.mean == pytest.approx(np.array(one), abs=1e-9)
     assert not whole.mean[3].any()
-    monkeypatch.setattr("mlrank.solvers._sparse_bayes.BLOCK", 7 * 16)
+    monkeypatch.setattr("mlrank.solvers.sparse_bayes.model.BLOCK", 7 * 16)
     assert relevance(m, v, Phi, 1e-3, 500).mean == pytest.approx(whole.mean, abs=1e-9)
 
 

@@ -8,10 +8,16 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 from mlrank.solvers import LinearModel, TrainingSet
-from mlrank.solvers._loc_codes import _interior, best_codes
-from mlrank.solvers._loc_groups import column_spread, label_groups
 from mlrank.solvers.binary_svm import BinarySVM
-from mlrank.solvers.ml_loc import MLLOC, _better_codes, _prototypes, _square_distances
+from mlrank.solvers.ml_loc.codes import _interior, best_codes
+from mlrank.solvers.ml_loc.ml_loc import (
+    MLLOC,
+    _better_codes,
+    _prototypes,
+    _square_distances,
+    column_spread,
+    label_groups,
+)
 from tests.solvers.problems import random_problem
 
 
@@ -90,7 +96,7 @@ def test_order_of_labels_and_groups_does_not_matter():
 def test_many_rows_are_taken_in_blocks(monkeypatch):
     f, V, s, q = random_programs(50, 5, 3)
     plain = best_codes(f, V, s, q)
-    monkeypatch.setattr("mlrank.solvers._loc_codes.BLOCK", 7 * 15)
+    monkeypatch.setattr("mlrank.solvers.ml_loc.codes.BLOCK", 7 * 15)
     blocks = best_codes(f, V, s, q)
     assert blocks.C == pytest.approx(plain.C, abs=1e-7)
     assert blocks.values == pytest.approx(plain.values, abs=1e-7)

@@ -11,11 +11,11 @@ from scipy.sparse import csr_array
 
 from mlrank.arrays import as_features
 from mlrank.kernels import KERNELS
-from mlrank.solvers import SOLVERS, TrainingSet, _mlr_rows
-from mlrank.solvers._mlr_ascent import ascend
-from mlrank.solvers._mlr_kernels import project
-from mlrank.solvers._mlr_labels import Labels, label_mix
-from mlrank.solvers._mlr_rows import NO_BOUNDS, GramRows, LinearRows, Problem
+from mlrank.solvers import SOLVERS, TrainingSet
+from mlrank.solvers.mlr import rows as mlr_rows
+from mlrank.solvers.mlr.kernels import project
+from mlrank.solvers.mlr.mlr import ascend
+from mlrank.solvers.mlr.rows import NO_BOUNDS, GramRows, Labels, LinearRows, RankingProblem, label_mix
 from tests.solvers.problems import SCENARIOS, load, random_problem
 
 MLR = SOLVERS["mlr"]
@@ -69,7 +69,7 @@ def block_by_bisection(s, y, kappa, C):
 
 
 def solved(rows, Y, C, exact=False, tol=1e-9, mix=NO_MIX, single=False):
-    return ascend(rows.sweeps(Problem(Labels.of(Y, exact), C, mix), single), tol, 100_000, 0)
+    return ascend(rows.sweeps(RankingProblem(Labels.of(Y, exact), C, mix), single), tol, 100_000, 0)
 
 
 @pytest.mark.parametrize(("scenario", "form", "kind"), list(stored_optima()))
@@ -155,7 +155,7 @@ def test_the_certificate_is_that_of_the_definitions(kind, exact, mixed, gaps, pa
     mix = label_mix(Y, 0.6 if mixed else 0.0)
     R = mix if mixed else np.eye(Y.shape[1])
     labels = Labels.of(Y, exact, known if gaps else None)
-    done = ascend(rows_of(kind, X).sweeps(Problem(labels, C, mix), False), 1e-15, passes, 0)
+    done = ascend(rows_of(kind, X).sweeps(RankingProblem(labels, C, mix), False), 1e-15, passes, 0)
     beta, signs = done.sweeps.beta, np.where(Y, 1.0, -1.0)
     alpha = signs * beta
     assert alpha.min() >= -1e-12
@@ -226,12 +226,12 @@ def textbook_pass(K, Y, C, order, beta, exact, z, known):
 @pytest.mark.parametrize("kind", ["gram", "dense", "csr"])
 def test_passes_are_those_of_the_textbook(kind, exact, gaps, monkeypatch):
     """With no direction cut down and each batch visited once, in single batches and in several."""
-    monkeypatch.setattr(_mlr_rows, "VISITS", 1)
-    monkeypatch.setattr(_mlr_rows, "BATCH", 7)
+    monkeypatch.setattr(mlr_rows, "VISITS", 1)
+    monkeypatch.setattr(mlr_rows, "BATCH", 7)
     X, Y = random_problem()
     rows = GramRows(X @ X.T, NO_BOUNDS) if kind == "gram" else LinearRows(rows_of(kind, X).X, False, 1.0, NO_BOUNDS)
     known = np.random.default_rng(4).random(Y.shape) < 0.7 if gaps else np.ones_like(Y)
-    sweeps = rows.sweeps(Problem(Labels.of(Y, exact, known), 0.3, NO_MIX), False)
+    sweeps = rows.sweeps(RankingProblem(Labels.of(Y, exact, known), 0.3, NO_MIX), False)
     rng, beta, z = np.random.default_rng(1), np.zeros(Y.shape), np.zeros((len(Y), Y.shape[1], Y.shape[1]))
     for _ in range(3):
         order = rng.permutation(movable(sweeps))
@@ -241,13 +241,13 @@ def test_passes_are_those_of_the_textbook(kind, exact, gaps, monkeypatch):
 
 
 def test_visiting_a_batch_again_is_visiting_its_examples_in_turn(monkeypatch):
-    monkeypatch.setattr(_mlr_rows, "BATCH", 7)
+    monkeypatch.setattr(mlr_rows, "BATCH", 7)
     X, Y = random_problem()
-    sweeps = GramRows(X @ X.T, NO_BOUNDS).sweeps(Problem(Labels.of(Y, False), 0.3, NO_MIX), False)
+    sweeps = GramRows(X @ X.T, NO_BOUNDS).sweeps(RankingProblem(Labels.of(Y, False), 0.3, NO_MIX), False)
     order = np.random.default_rng(1).permutation(movable(sweeps))
     sweeps.sweep(order)
     batches = [order[i : i + 7] for i in range(0, len(order), 7)]
-    again = np.concatenate([np.tile(batch, _mlr_rows.VISITS) for batch in batches])
+    again = np.concatenate([np.tile(batch, mlr_rows.VISITS) for batch in batches])
     wanted = textbook_pass(X @ X.T, Y, 0.3, again, np.zeros(Y.shape), False, None, np.ones_like(Y))
     assert sweeps.beta == pytest.approx(wanted, abs=1e-9)
 
@@ -255,7 +255,9 @@ def test_visiting_a_batch_again_is_visiting_its_examples_in_turn(monkeypatch):
 @pytest.mark.parametrize("single", [False, True])
 def test_scores_that_are_kept_up_are_those_of_the_certificate(single):
     X, Y = random_problem(n=150)
-    sweeps = GramRows(KERNELS["rbf"](X, X, 0.1)).sweeps(Problem(Labels.of(Y, False), 1.0, label_mix(Y, 0.3)), single)
+    sweeps = GramRows(KERNELS["rbf"](X, X, 0.1)).sweeps(
+        RankingProblem(Labels.of(Y, False), 1.0, label_mix(Y, 0.3)), single
+    )
     for seed in range(4):
         sweeps.sweep(np.random.default_rng(seed).permutation(movable(sweeps)))
         sweeps.tops.adapt(1.0)
@@ -270,7 +272,7 @@ def test_scores_that_are_kept_up_are_those_of_the_certificate(single):
 def test_scores_of_part_of_the_examples_are_kept_up_as_those_of_all(single, exact):
     X, Y = random_problem(n=150)
     K, mix = KERNELS["rbf"](X, X, 0.1), label_mix(Y, 0.3)
-    sweeps = GramRows(K).sweeps(Problem(Labels.of(Y, exact), 1.0, mix), single)
+    sweeps = GramRows(K).sweeps(RankingProblem(Labels.of(Y, exact), 1.0, mix), single)
     sweeps.sweep(movable(sweeps)[::3])
     sweeps.estimate()
     kept = np.flatnonzero(sweeps.beta.any(axis=1) | (np.arange(150) % 3 > 1))
@@ -411,10 +413,10 @@ def test_single_precision_never_decides():
 def test_a_failed_certificate_is_followed_by_better_scores_and_then_by_double_precision(monkeypatch):
     X, Y = random_problem()
     seen = []
-    refresh, estimate = _mlr_rows.GramSweeps.refresh, _mlr_rows.GramSweeps.estimate
-    monkeypatch.setattr(_mlr_rows.GramSweeps, "estimate", lambda self: (estimate(self)[0],) * 2)
+    refresh, estimate = mlr_rows.GramSweeps.refresh, mlr_rows.GramSweeps.estimate
+    monkeypatch.setattr(mlr_rows.GramSweeps, "estimate", lambda self: (estimate(self)[0],) * 2)
     monkeypatch.setattr(
-        _mlr_rows.GramSweeps, "refresh", lambda self, single: seen.append(single) or refresh(self, single)
+        mlr_rows.GramSweeps, "refresh", lambda self, single: seen.append(single) or refresh(self, single)
     )
     done = solved(GramRows(X @ X.T), Y, 1.0, tol=1e-6, single=True)
     assert done.gap <= 1e-6
@@ -428,11 +430,11 @@ def test_examples_that_were_dropped_too_early_come_back(single, monkeypatch):
     """Two thirds of the examples are taken for settled in the first round, whatever their scores."""
     X, Y = random_problem(n=200)
     K, calls = KERNELS["rbf"](X, X, 0.3), []
-    choose, narrow = _mlr_rows.Activity.choose, _mlr_rows.GramSweeps._narrow
+    choose, narrow = mlr_rows.Activity.choose, mlr_rows.GramSweeps._narrow
     monkeypatch.setattr(
-        _mlr_rows.GramSweeps, "_narrow", lambda self, kept: calls.append(len(kept)) or narrow(self, kept)
+        mlr_rows.GramSweeps, "_narrow", lambda self, kept: calls.append(len(kept)) or narrow(self, kept)
     )
-    monkeypatch.setattr(_mlr_rows.Activity, "choose", lambda *given: choose(*given)[:: 1 if calls else 3])
+    monkeypatch.setattr(mlr_rows.Activity, "choose", lambda *given: choose(*given)[:: 1 if calls else 3])
     done = solved(GramRows(K), Y, 5.0, tol=1e-8, single=single)
     assert calls
     assert calls[0] <= 67

@@ -7,9 +7,9 @@ from scipy.sparse import csr_array
 from sklearn.svm import SVC
 
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.solvers._rank_svm_pairs import Pairs
-from mlrank.solvers._rank_svm_repair import meet_constraints
-from mlrank.solvers.rank_svm import solve
+from mlrank.solvers.rank_svm.descent import Pairs
+from mlrank.solvers.rank_svm.rank_svm import solve
+from mlrank.solvers.rank_svm.rows import meet_constraints
 from tests.solvers.problems import SCENARIOS, caps, load, pairs_of, random_problem, rank_dual, rank_primal
 
 RankSVM, RankHLapSVM = SOLVERS["rank_svm"], SOLVERS["rank_hlapsvm"]

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from mlrank.solvers import SOLVERS, TrainingSet, _rank_svm_pairs
-from mlrank.solvers._rank_svm_flattening import PARTS, STAGE, WATCH, search
-from mlrank.solvers._rank_svm_sparse import SparseRows
+from mlrank.solvers import SOLVERS, TrainingSet
+from mlrank.solvers.flattening import PARTS, STAGE, WATCH, search
+from mlrank.solvers.rank_svm import descent
+from mlrank.solvers.rank_svm.sparse import SparseRows
 from tests.solvers.problems import random_problem, rank_primal, with_bias
 
 RankSVM, RankHLapSVM = SOLVERS["rank_svm"], SOLVERS["rank_hlapsvm"]
@@ -71,9 +72,9 @@ def test_sparse_rows_give_the_answer_of_dense_ones():
 def test_more_pairs_than_memory_holds_are_refused_with_their_number(monkeypatch):
     X, Y = random_problem()
     size = int((Y.sum(axis=1) * (~Y).sum(axis=1)).sum())
-    monkeypatch.setattr(_rank_svm_pairs, "PAIRS_LIMIT", size)
+    monkeypatch.setattr(descent, "PAIRS_LIMIT", size)
     RankSVM(max_iter=1).fit(TrainingSet(X, Y))
-    monkeypatch.setattr(_rank_svm_pairs, "PAIRS_LIMIT", size - 1)
+    monkeypatch.setattr(descent, "PAIRS_LIMIT", size - 1)
     with pytest.raises(ValueError, match=rf"{size} label pairs need \d+ GiB; at most {size - 1} are supported"):
         RankSVM(max_iter=1).fit(TrainingSet(X, Y))
 

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from mlrank.hypergraph import hyperedge_weights
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.solvers.rank_svm import solve
+from mlrank.solvers.rank_svm.rank_svm import solve
 from tests.solvers.problems import SCENARIOS, clique_laplacian, load, random_problem, rank_dual, rank_primal, with_bias
 
 RankHLapSVM = SOLVERS["rank_hlapsvm"]

@@ -10,7 +10,7 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from mlrank.hypergraph import hyperedge_weights
 from mlrank.kernels import KERNELS
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.solvers._rank_svm_gram import gram_rows, kernel_distance
+from mlrank.solvers.rank_svm.rows import gram_rows, kernel_distance
 from tests.solvers.problems import SCENARIOS, clique_laplacian, load, random_problem
 
 RankSVM, RankHLapSVM = SOLVERS["rank_svm"], SOLVERS["rank_hlapsvm"]

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from mlrank.hypergraph import euclidean_distance
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.solvers.rank_svm import solve
+from mlrank.solvers.rank_svm.rank_svm import solve
 from tests.solvers.problems import SCENARIOS, caps, load, pairs_of, random_problem, rank_dual, rank_primal, with_bias
 from tests.solvers.test_rank_svm import textbook_pass
 

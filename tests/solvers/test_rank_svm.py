@@ -6,12 +6,11 @@ from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.solvers import _rank_svm_kernels as kernels
-from mlrank.solvers._rank_svm_pairs import Pairs
-from mlrank.solvers._rank_svm_rows import DenseSweeps, FlatRows
-from mlrank.solvers._rank_svm_settings import Prepared
-from mlrank.solvers._rank_svm_sparse import SparseRows, SparseSweeps
-from mlrank.solvers.rank_svm import solve
+from mlrank.solvers.rank_svm import kernels
+from mlrank.solvers.rank_svm.descent import Pairs
+from mlrank.solvers.rank_svm.rank_svm import Prepared, solve
+from mlrank.solvers.rank_svm.rows import DenseSweeps, FlatRows
+from mlrank.solvers.rank_svm.sparse import SparseRows, SparseSweeps
 from tests.solvers.problems import SCENARIOS, caps, load, pairs_of, random_problem, rank_dual, rank_primal, with_bias
 
 RankSVM = SOLVERS["rank_svm"]

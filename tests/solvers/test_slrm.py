@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from mlrank.graphs import gaussian_graph, self_tuning_graph
-from mlrank.solvers import TrainingSet, _slrm_problem
-from mlrank.solvers._slrm_mixing import Mixing
-from mlrank.solvers._slrm_squared import cut_at
-from mlrank.solvers._slrm_start import solved_by_start
-from mlrank.solvers.slrm import SLRM
+from mlrank.solvers import TrainingSet
+from mlrank.solvers.slrm import problem as slrm_problem
+from mlrank.solvers.slrm.slrm import SLRM
+from mlrank.solvers.slrm.squared import Mixing, cut_at, solved_by_start
 from tests.solvers.problems import SCENARIOS, load, random_problem
 from tests.solvers.slrm_reference import dense_graph, minimum, objective, smoothness
 
@@ -373,7 +372,7 @@ def test_decompositions_that_are_not_kept_are_made_again(monkeypatch):
     solver = SLRM()
     prepared = solver.prepare(train)
     first = solver.fit(train, prepared)
-    monkeypatch.setattr(_slrm_problem, "KEPT_BYTES", 0)
+    monkeypatch.setattr(slrm_problem, "KEPT_BYTES", 0)
     for gamma in (0.1, 10.0, 1.0):
         SLRM(gamma=gamma).fit(train, prepared)
     assert list(prepared.systems) == [1.0]

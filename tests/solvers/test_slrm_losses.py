@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from mlrank.solvers._slrm_losses import LOSSES
-from mlrank.solvers.base import FitInfo, LinearModel
-from mlrank.solvers.slrm import SLRM, label_correlation, related_labels
+from mlrank.solvers.base import FitInfo
+from mlrank.solvers.models import LinearModel
+from mlrank.solvers.slrm.admm import LOSSES
+from mlrank.solvers.slrm.slrm import SLRM, label_correlation, related_labels
 from tests.solvers.slrm_reference import entry_loss, minimum, objective
 from tests.solvers.test_slrm import TIGHT, parts, semi_supervised
 

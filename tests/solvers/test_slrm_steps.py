@@ -5,13 +5,19 @@ import pytest
 from scipy.linalg import hadamard
 
 from mlrank.linalg import shrink_singular_values
-from mlrank.solvers import TrainingSet, _slrm_squared
-from mlrank.solvers._slrm_admm import State, Stop
-from mlrank.solvers._slrm_columns import lengths_of_columns, solved_in_one_direction, start_of_columns
-from mlrank.solvers._slrm_squared import _suited_step, minimize_squared
-from mlrank.solvers._slrm_systems import EigenSystem
+from mlrank.solvers import TrainingSet
 from mlrank.solvers.base import relative_gap
-from mlrank.solvers.slrm import SLRM
+from mlrank.solvers.slrm import squared
+from mlrank.solvers.slrm.admm import State, Stop
+from mlrank.solvers.slrm.slrm import SLRM
+from mlrank.solvers.slrm.squared import (
+    _suited_step,
+    lengths_of_columns,
+    minimize_squared,
+    solved_in_one_direction,
+    start_of_columns,
+)
+from mlrank.solvers.slrm.systems import EigenSystem
 
 
 class Features:
@@ -138,8 +144,8 @@ def test_plain_steps_take_over_and_find_the_same(suited, adapted, monkeypatch):
     system, square = made_system([9.0, 4.0, 2.0, 0.5, 0.2], 5, spread=2.0)
     start = start_of_columns(system, np.arange(3), 0.5)
     best = minimize_squared(system, square, 0.5, Stop(1e-12, 5000), start).trace[-1]
-    monkeypatch.setattr(_slrm_squared, "SUITED_STEPS", suited)
-    monkeypatch.setattr(_slrm_squared, "ADAPTED_STEPS", adapted)
+    monkeypatch.setattr(squared, "SUITED_STEPS", suited)
+    monkeypatch.setattr(squared, "ADAPTED_STEPS", adapted)
     found = minimize_squared(system, square, 0.5, Stop(1e-8, 5000), start)
     assert found.gap <= 1e-8
     assert found.n_iter > suited

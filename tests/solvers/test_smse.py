@@ -5,9 +5,9 @@ from scipy.sparse import csr_array
 
 from mlrank.graphs import GRAPHS, self_tuning_graph
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.solvers._graph_rows import RowGraph
-from mlrank.solvers._graph_systems import shifted_cg, sylvester
-from mlrank.solvers._transductive import row_digests
+from mlrank.solvers.models import row_digests
+from mlrank.solvers.propagation.systems import shifted_cg, sylvester
+from mlrank.solvers.row_graph import RowGraph
 from tests.solvers.problems import random_problem
 
 HALF = 1 / np.log(2)  # the tau with which labels that never meet are joined by 1/2
@@ -224,7 +224,7 @@ def test_every_graph_is_the_one_of_that_name(key, graph):
     named = {"gaussian": {"sigma": 0.7}, "cosine": {"tau": 0.7}}.get(graph, {})
     prepared = RowGraph(GRAPHS[graph](rows, 4, symmetrize="mutual", **named), row_digests(rows), 35, ())
     solver = SOLVERS[key](graph=graph, n_neighbors=4, symmetrize="mutual", **width)
-    from mlrank.solvers.mcgf import Propagation
+    from mlrank.solvers.propagation.mcgf import Propagation
 
     given = prepared if key == "smse" else Propagation(prepared)
     assert solver.fit(train).scores.tobytes() == solver.fit(train, given).scores.tobytes()

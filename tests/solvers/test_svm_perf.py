@@ -10,10 +10,10 @@ from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC
 
 from mlrank.kernels import KERNELS
-from mlrank.solvers import SOLVERS, TrainingSet, _svm_perf_planes
-from mlrank.solvers._svm_perf_planes import LabelSearch, Side, swapped
-from mlrank.solvers._svm_perf_platt import log_odds
-from mlrank.solvers.svm_perf import Products, search_labels
+from mlrank.solvers import SOLVERS, TrainingSet
+from mlrank.solvers.svm_perf import planes
+from mlrank.solvers.svm_perf.planes import LabelSearch, Side, swapped
+from mlrank.solvers.svm_perf.svm_perf import Products, log_odds, search_labels
 from tests.solvers.problems import random_problem
 
 
@@ -192,7 +192,7 @@ def test_many_labels_are_found_as_one_by_one():
 def test_dropping_idle_planes_changes_nothing(monkeypatch):
     X, relevant = one_label(n=60, m=8, seed=2)
     kept = searched(X, relevant, 1000.0)
-    monkeypatch.setattr(_svm_perf_planes, "IDLE_ROUNDS", 3)
+    monkeypatch.setattr(planes, "IDLE_ROUNDS", 3)
     dropped = searched(X, relevant, 1000.0)
     assert dropped.alpha.size < dropped.n_planes
     assert dropped.primal == pytest.approx(kept.primal, rel=2e-7)

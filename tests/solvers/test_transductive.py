@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from mlrank.errors import UserError
 from mlrank.solvers import FitInfo, TrainingSet
-from mlrank.solvers._transductive import TransductiveModel, all_rows, row_digests
+from mlrank.solvers.models import TransductiveModel, all_rows, row_digests
 
 INFO = FitInfo(1, 0.0, 0.0, True)
 

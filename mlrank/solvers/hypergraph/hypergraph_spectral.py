@@ -1,0 +1,242 @@
+"""Hypergraph spectral learning, exact (HG) and as least squares (lsHG), and a classifier in the projected space.
+
+Problem (Sun, Ji and Ye, "Hypergraph spectral learning for multi-label classification", KDD 2008), with centred rows Xc
+and the similarity S = H0 H0' of an expansion of the label hypergraph::
+
+    method="exact"    max_W  trace(W'Xc'S Xc W),   W'(Xc'Xc + lam I)W = I              (eq. 12; eigenproblem 13, 14)
+    method="lstsq"    min_W  |Xc W - H|^2 + lam |W|^2                                  (eq. 28; lam = 0: least norm)
+
+where H is an orthonormal basis of the range of P H0, P the centring: the best approximation HH' of PSP (Theorem 4.2).
+
+The paper calls lsHG an approximation of HG. Both span the same subspace, for every expansion, lam and rank: with
+H0 = H D V', D singular, the directions of HG are those of Z = (Xc'Xc + lam I)^+ Xc'H, turned and scaled by the
+eigenvectors of the small matrix D (H'Xc Z) D of r <= n_labels rows. So `algorithm="reduced"`, the default, solves one
+ridge system for both methods, and the d x d eigenproblem is never formed; `algorithm="printed"` forms it.
+
+`optimality` is the relative residual of the normal equations, |Xc'H - (Xc'Xc + lam I)Z| / |Xc'H|, and with
+method="exact" the larger of it and the relative residual of the eigenproblem. `objective` is the maximum of eq. 12,
+which is the sum of the eigenvalues, or the minimum of eq. 28. One iteration is one product of Xc and of Xc' with all
+targets.
+
+The rows are multiplied by sqrt(n_samples) after projection, before they are classified: the columns then have a spread
+of about one, so that svm_C means the same for any number of rows.
+
+With `kernel` another than "linear", Xc are the centred rows in the kernel's feature space (the paper's future work).
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from mlrank.arrays import BoolArray, Features, FloatArray, with_ones
+from mlrank.hypergraph import EXPANSIONS, expansion_factor, hyperedge_weights
+from mlrank.kernels import Kernel
+from mlrank.linalg import CenteredRows, centre_columns, range_basis
+from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_not_negative, check_positive
+from mlrank.solvers.binary_svm import LOSSES
+from mlrank.solvers.hypergraph.heads import HEADS, LinearHead, NeighborModel, ridge_head, svm_head
+from mlrank.solvers.hypergraph.systems import (
+    BACKENDS,
+    MEDIUM,
+    HypergraphDirections,
+    RidgeSystem,
+    Target,
+    exact_directions,
+    lstsq_directions,
+    printed_directions,
+)
+from mlrank.solvers.models import KernelModel, KernelProjection, LinearModel, Projection
+
+__all__ = [
+    "HypergraphSpectral",
+    "KernelProjection",
+    "Projection",
+]
+
+# Products with all targets that an iterative solution takes, for estimates.
+ITERATIONS = 30
+CHOICES = {
+    "expansion": tuple(EXPANSIONS),
+    "method": ("exact", "lstsq"),
+    "head": HEADS,
+    "algorithm": ("reduced", "printed"),
+    "backend": BACKENDS,
+    "bias": ("centred", "augment"),
+    "fill": ("rank", "k"),
+    "scale": ("metric", "unit"),
+    "weights": ("equal", "distance"),
+    "svm_loss": LOSSES,
+}
+
+
+@dataclass(frozen=True)
+class HypergraphSpectral:
+    """Hypergraph spectral learning (eq. 12 to 14, or 28) with a classifier in the projected space.
+
+    Parameters
+    ----------
+    expansion : {"clique", "star", "zhou", "cca"}
+        Which similarity of rows the labels give.
+    lam : float
+        Ridge weight, 0 or more.
+    method : {"exact", "lstsq"}
+        HG or lsHG.
+    head : {"svm", "ridge", "knn"}
+        What is learned from projected rows; the paper's is "svm".
+    svm_C, svm_loss, svm_tol : float, str, float
+        C, loss and tol of the head "svm" (see BinarySVM).
+    ridge_lam : float
+        Ridge weight of the head "ridge".
+    n_neighbors : int
+        Of the head "knn".
+    kernel, gamma, degree, coef0 : str, float, int, float
+        A key of KERNELS and its constants.
+    weights : {"equal", "distance"}
+        Hyperedge weights: 1, since the paper leaves them open (erratum 2.3), or exp(-nu * mean squared distance within
+        the label), as Rank-HLapSVM has them.
+    nu : float
+        Of weights "distance".
+    algorithm : {"reduced", "printed"}
+        The small eigenproblem, or for method "exact" the paper's of n_features rows (erratum 2.7).
+    backend : {"auto", "direct", "iterative"}
+        How ridge systems are solved; "auto" goes by size, and by how many steps are foretold.
+    bias : {"centred", "augment"}
+        A free bias, by centring that leaves sparse rows sparse; or for method "lstsq" a column of ones, whose weight is
+        penalised like the others, as eq. 30 has it (erratum 2.8).
+    center_H0 : bool
+        Whether Theorem 4.2 is applied to the centred factor of S, as it assumes, or, False, to the factor as printed
+        (erratum 2.4). Method "exact" does not depend on it.
+    fill : {"rank", "k"}
+        For method "lstsq", as many targets as the factor's rank, or n_labels as printed, the rest arbitrary
+        (erratum 2.5).
+    scale : {"metric", "unit"}
+        For method "exact", columns of W with W'(Xc'Xc + lam I)W = I, or of length one (erratum 2.9).
+    tol : float
+        Relative residual at which to stop.
+    max_iter : int
+        Most products of Xc and Xc' with all targets.
+    """
+
+    expansion: str = "clique"
+    lam: float = 1.0
+    method: str = "exact"
+    head: str = "svm"
+    svm_C: float = 1.0
+    svm_loss: str = "hinge"
+    svm_tol: float = 1e-3
+    ridge_lam: float = 1.0
+    n_neighbors: int = 10
+    kernel: str = "linear"
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 1.0
+    weights: str = "equal"
+    nu: float = 1.0
+    algorithm: str = "reduced"
+    backend: str = "auto"
+    bias: str = "centred"
+    center_H0: bool = True
+    fill: str = "rank"
+    scale: str = "metric"
+    tol: float = 1e-6
+    max_iter: int = 1000
+
+    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0", "bias", "backend")
+    USES_UNLABELED: ClassVar[bool] = False
+    TRANSDUCTIVE: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_positive(self, "svm_C", "svm_tol", "ridge_lam", "n_neighbors", "tol", "max_iter")
+        check_not_negative(self, "lam", "nu")
+        check_kernel(self)
+        check_choices(self, CHOICES)
+        self._check_together()
+
+    def _check_together(self) -> None:
+        exact_only = (("algorithm", "printed"), ("scale", "unit"))
+        lstsq_only = (("bias", "augment"), ("fill", "k"), ("center_H0", False))
+        for name, value in exact_only if self.method == "lstsq" else lstsq_only:
+            if getattr(self, name) == value:
+                other = "exact" if self.method == "lstsq" else "lstsq"
+                raise ValueError(f"{name} {value!r} goes with method '{other}', found method {self.method!r}")
+        if self.kernel != "linear" and (self.bias == "augment" or self.algorithm == "printed"):
+            raise ValueError(f"bias 'augment' and algorithm 'printed' are linear only, found kernel {self.kernel!r}")
+
+    def prepare(self, train: TrainingSet) -> RidgeSystem:
+        """Centre the rows, or the kernel matrix; every lam, expansion and head shares what is computed from them."""
+        if self.kernel != "linear":
+            centred = centre_columns(centre_columns(self._kernel_of(train.X)).T)
+            return RidgeSystem(None, (centred + centred.T) / 2, self.backend)
+        if self.bias == "augment":
+            return RidgeSystem(CenteredRows(with_ones(train.X), np.zeros(train.n_features + 1)), None, self.backend)
+        return RidgeSystem(CenteredRows(train.X), None, self.backend)
+
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        """Return how operations and bytes of a fit grow with the shape of the training set."""
+        if self.kernel != "linear":
+            return float(n_samples) ** 2 * (n_features + n_samples), 24.0 * n_samples**2
+        smaller = min(n_samples, n_features)
+        # A direct solution up to this size, products with all targets beyond.
+        width = smaller if smaller <= MEDIUM else ITERATIONS * n_labels
+        gram = 16.0 * smaller**2 if smaller <= MEDIUM else 0.0
+        return float(n_samples) * n_features * width, gram + 32.0 * (n_samples + n_features) * n_labels
+
+    def fit(self, train: TrainingSet, prepared: RidgeSystem | None = None) -> LinearModel | KernelModel | NeighborModel:
+        """Project the rows of `train` and fit the head to them."""
+        projection = self.fit_projection(train, prepared)
+        root = np.sqrt(train.n_samples)
+        Z = root * projection.transform(train.X)
+        if self.head == "knn":
+            near = min(self.n_neighbors, train.n_samples)
+            return NeighborModel(projection, Z / root, train.Y, near, projection.info)
+        head = self._linear_head(Z, train.Y)
+        info = projection.info
+        if not head.converged:
+            info = FitInfo(info.n_iter, info.objective, info.optimality, converged=False)
+        return projection.model(root * head.coef, head.intercept, info)
+
+    def fit_projection(self, train: TrainingSet, prepared: RidgeSystem | None = None) -> Projection | KernelProjection:
+        """Find the directions of `train` alone; what comes back has ``.transform(X)``."""
+        system = self.prepare(train) if prepared is None else prepared
+        target = self._target(train)
+        found = self._directions(system, target)
+        if system.rows is None:
+            # k(x) is centred by the mean row of K on one side, and by the coefficients themselves on the other.
+            dual = centre_columns(found.coef)
+            offset = -(self._kernel_of(train.X).mean(axis=0) @ dual)
+            constants = (self.kernel, self.gamma, self.degree, self.coef0)
+            return KernelProjection(train.X, dual, offset, found.eigenvalues, *constants, found.info)
+        if self.bias == "augment":
+            return Projection(found.coef[:-1], found.coef[-1], found.eigenvalues, found.info)
+        offset = -(system.rows.mean @ found.coef)
+        if self.method == "lstsq":
+            offset += target.mean
+        return Projection(found.coef, offset, found.eigenvalues, found.info)
+
+    def _target(self, train: TrainingSet) -> Target:
+        weights = np.ones(train.n_labels)
+        if self.weights == "distance":
+            weights = hyperedge_weights(train.X, train.Y, self.nu)
+        factor = expansion_factor(train.Y, self.expansion, weights)
+        if self.center_H0:
+            factor = centre_columns(factor)
+        basis, values = range_basis(factor, full=self.fill == "k")
+        return Target(basis, values)
+
+    def _directions(self, system: RidgeSystem, target: Target) -> HypergraphDirections:
+        if self.algorithm == "printed":
+            return printed_directions(system, target, self.lam, self.scale == "unit", self.tol)
+        # Targets of the same name share a basis between values of lam.
+        name = f"{self.expansion} {self.weights} {self.nu} {self.center_H0} {self.fill}"
+        if self.method == "lstsq":
+            return lstsq_directions(system, target, self.lam, self.tol, self.max_iter, name)
+        return exact_directions(system, target, self.lam, self.scale == "unit", self.tol, self.max_iter, name)
+
+    def _kernel_of(self, X: Features) -> FloatArray:
+        return Kernel.of(self)(X, X)
+
+    def _linear_head(self, Z: FloatArray, Y: BoolArray) -> LinearHead:
+        if self.head == "ridge":
+            return ridge_head(Z, Y, self.ridge_lam)
+        return svm_head(Z, Y, self.svm_C, self.svm_loss, self.svm_tol)

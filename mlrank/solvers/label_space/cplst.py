@@ -1,0 +1,77 @@
+"""Conditional principal label space transformation (CPLST): label directions that features can predict.
+
+Problem (Chen & Lin, "Feature-aware label space dimension reduction for multi-label classification", NIPS 2012; eq. 20
+of the SLRM paper), with labels Y of +1 and -1, centred labels Yc = Y - 1m', n_components orthonormal columns V and the
+hat matrix H = Xc (Xc'Xc + lam I)^-1 Xc' of the rows::
+
+    max_V  trace(V'Yc'H Yc V)            encode Z = Yc V            decode scores = Zhat V' + m
+
+Zhat is the ridge regression of Z on the rows, with a free bias and the same `lam`. V minimises
+|Z - HZ|^2 + |Yc - Z V'|^2, the sum of what prediction and what encoding lose, where H is a projection (lam = 0). With
+as many components as Yc'H Yc has rank, CPLST is ridge regression on all labels. Where the rows are linearly
+independent and lam goes to 0, H is the identity on centred columns and CPLST is PLST.
+
+`hat_bias` says of which rows H is made: centred ones; rows as they are; or rows with a column of ones, whose weight is
+penalised as others are. The paper's derivation assumes one of the first two on data with mean zero, programs differ.
+
+`objective` is the maximum. It is a closed form, so `optimality` is 0. No matrix of n x n is formed where there are more
+rows than features: with the decomposition U S V' of the rows, Yc'H Yc = (U'Yc)' S^2 (S^2 + lam)^-1 (U'Yc).
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from mlrank.solvers.base import TrainingSet
+from mlrank.solvers.label_space.space import LabelSpace, check_settings, label_space, label_space_cost, project, signs
+from mlrank.solvers.models import KernelModel, LinearModel
+
+__all__ = [
+    "CPLST",
+]
+
+
+@dataclass(frozen=True)
+class CPLST:
+    """Conditional principal label space transformation with ridge regression.
+
+    Parameters
+    ----------
+    n_components : int or float
+        Directions of the labels that are kept; a number below 1 is a part of the labels, rounded half up, at least 1.
+    lam : float or "auto"
+        Ridge weight in the regression and in H, 0 or above; "auto" is plain regression made safe:
+        1e-6 trace(Xc'Xc) / n_features.
+    kernel, gamma, degree, coef0 : str, float, int, float
+        A key of KERNELS and its constants; with a kernel H is K(K + lam I)^-1.
+    hat_bias : {"centre", "none", "ones"}
+        The rows of which H is made.
+    """
+
+    n_components: float = 0.5
+    lam: float | str = "auto"
+    kernel: str = "linear"
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 1.0
+    hat_bias: str = "centre"
+
+    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0", "hat_bias")
+    USES_UNLABELED: ClassVar[bool] = False
+    TRANSDUCTIVE: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def prepare(self, train: TrainingSet) -> LabelSpace:
+        """Decompose the rows, which n_components and lam share."""
+        return label_space(train, self, signs(train))
+
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        """Return how operations and bytes of a fit grow with the shape of the training set."""
+        return label_space_cost(self.kernel, n_samples, n_features, n_labels)
+
+    def fit(self, train: TrainingSet, prepared: LabelSpace | None = None) -> LinearModel | KernelModel:
+        """Find the directions of the labels and the regression onto them."""
+        space = self.prepare(train) if prepared is None else prepared
+        explained = space.explained(space.rows.penalty(self.lam))
+        return project(train, self, space, explained, "the labels that features explain")

@@ -1,0 +1,169 @@
+"""What PLST, CPLST and FaIE share: coded labels, their products with the decomposed rows, and the number of components.
+
+A method is a few small matrices after that: nothing of n_samples rows is left but where there are few rows.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+
+from mlrank.arrays import Features, FloatArray, with_ones
+from mlrank.errors import not_among
+from mlrank.kernels import Kernel
+from mlrank.linalg import CenteredRows
+from mlrank.solvers.base import FitInfo, TrainingSet, check_components, check_kernel, n_components_of
+from mlrank.solvers.models import KernelModel, LinearModel
+from mlrank.solvers.ridge import RidgeSpace, check_penalty, kernel_space, linear_space
+
+__all__ = [
+    "HAT_BIASES",
+    "Hat",
+    "LabelSpace",
+    "check_settings",
+    "label_space",
+    "label_space_cost",
+    "largest",
+    "project",
+    "signs",
+    "truncated",
+]
+
+HAT_BIASES = ("centre", "none", "ones")
+
+
+@dataclass(frozen=True)
+class Hat:
+    """The rows whose hat matrix tells what features can predict, and their products, with U of the regression.
+
+    Parameters
+    ----------
+    space : RidgeSpace, with U_h
+    parts : (r_h, n_labels), U_h'Y
+    ones : (r_h,), U_h'1
+    cross : (r, r_h), U'U_h, or None where U_h is U
+    """
+
+    space: RidgeSpace
+    parts: FloatArray
+    ones: FloatArray
+    cross: FloatArray | None
+
+    def across(self, A: FloatArray) -> FloatArray:
+        """Return U'U_h A."""
+        return A if self.cross is None else self.cross @ A
+
+
+@dataclass(frozen=True)
+class LabelSpace:
+    """Coded labels Y and the centred rows of the regression, decomposed.
+
+    Parameters
+    ----------
+    rows : RidgeSpace, with U
+    Y : (n_samples, n_labels) ndarray, coded
+    parts : (r, n_labels), U'Y
+    gram : (n_labels, n_labels), Y'Y
+    hat : Hat
+    """
+
+    rows: RidgeSpace
+    Y: FloatArray
+    parts: FloatArray
+    gram: FloatArray
+    hat: Hat
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean of the coded labels, shape (n_labels,)."""
+        mean: FloatArray = self.Y.mean(axis=0)
+        return mean
+
+    def scatter(self) -> FloatArray:
+        """Return Yc'Yc with centred labels Yc."""
+        total = self.Y.sum(axis=0)
+        scatter: FloatArray = self.gram - np.outer(total, total) / len(self.Y)
+        return scatter
+
+    def explained(self, lam: float) -> FloatArray:
+        """Return Yc'H Yc with the hat matrix H."""
+        parts = self.hat.parts - np.outer(self.hat.ones, self.mean)
+        return (parts.T * self.hat.space.shrunk(lam)) @ parts
+
+
+def label_space(train: TrainingSet, settings: Any, Y: FloatArray) -> LabelSpace:
+    """Decompose the rows of `train`, as `settings` has kernel and hat_bias, and multiply them with the labels `Y`."""
+    rows = _space(train.X, settings, "centre")
+    parts = rows.parts(Y)
+    kind = getattr(settings, "hat_bias", "centre")
+    if kind == "centre":
+        hat = Hat(rows, parts, np.zeros(len(parts)), None)
+    else:
+        space = _space(train.X, settings, kind)
+        products = space.parts(np.hstack([Y, np.ones((len(Y), 1))]))
+        hat = Hat(space, products[:, :-1], products[:, -1], rows.parts(space.left()))
+    return LabelSpace(rows, Y, parts, Y.T @ Y, hat)
+
+
+def _space(X: Features, settings: Any, bias: str) -> RidgeSpace:
+    if settings.kernel != "linear":
+        return kernel_space(X, Kernel.of(settings), centred=bias == "centre", bias=float(bias == "ones"))
+    if bias == "centre":
+        return linear_space(CenteredRows(X))
+    if bias == "ones":
+        X = with_ones(X)
+    return linear_space(CenteredRows(X, np.zeros(X.shape[1])))
+
+
+def signs(train: TrainingSet) -> FloatArray:
+    """Return the labels as +1 and -1."""
+    return np.where(train.Y, 1.0, -1.0)
+
+
+def largest(matrix: FloatArray, count: int, noise: float) -> tuple[FloatArray, FloatArray]:
+    """Return the `count` largest eigenvalues and their vectors, largest first; those of `noise` of the first are zero.
+
+    Zero ones are left out. The largest entry of each vector is positive.
+    """
+    size = len(matrix)
+    count = min(count, size)
+    values, vectors = eigh(matrix, subset_by_index=[size - count, size - 1], driver="evr", check_finite=False)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    keep = values > max(noise * values[0], 0.0)
+    values, vectors = values[keep], vectors[:, keep]
+    peak = np.abs(vectors).argmax(axis=0)
+    return values, vectors * np.sign(vectors[peak, np.arange(len(values))])
+
+
+def check_settings(solver: Any) -> None:
+    """Raise ValueError for a setting of PLST, CPLST or FaIE out of range."""
+    check_components(solver)
+    check_kernel(solver)
+    check_penalty("lam", solver.lam)
+    if getattr(solver, "hat_bias", "centre") not in HAT_BIASES:
+        raise ValueError(not_among("hat_bias", solver.hat_bias, HAT_BIASES))
+
+
+def truncated(wanted: int, found: int, what: str) -> tuple[str, ...]:
+    """Return the note of a fit for which there were fewer components than wanted."""
+    return (f"{wanted} components asked for, {found} used: the rank of {what}",) if found < wanted else ()
+
+
+def project(
+    train: TrainingSet, solver: Any, space: LabelSpace, matrix: FloatArray, what: str
+) -> LinearModel | KernelModel:
+    """Return the model of ridge regression onto the first eigenvectors of `matrix`, (n_labels, n_labels)."""
+    lam, wanted = space.rows.penalty(solver.lam), n_components_of(solver.n_components, train.n_labels)
+    values, V = largest(matrix, wanted, train.n_labels * np.finfo(np.float64).eps)
+    coef = V @ space.rows.coef(space.parts @ V, lam)
+    info = FitInfo(1, float(values.sum()), 0.0, True, truncated(wanted, len(values), what))
+    return space.rows.model(train.X, coef, space.mean, Kernel.of(solver), info)
+
+
+def label_space_cost(kernel: str, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+    """Return operations and bytes of a fit, up to a constant and in full."""
+    size = n_samples if kernel != "linear" else min(n_samples, n_features)
+    products = float(n_samples) * n_features * (size + n_labels)
+    operations = products + 10.0 * (float(size) ** 3 + float(n_labels) ** 3)
+    return operations, 8.0 * (n_samples * (n_features + n_labels) + 4.0 * size**2 + 3.0 * n_labels**2)

@@ -1,0 +1,98 @@
+"""Plain k-nearest neighbours: a label scores the part of the nearest training rows that carry it.
+
+The baseline that class-balanced neighbours are measured against. Rows without labels are neighbours like others. Of
+equally near rows those with the lower numbers count. A training row is not its own neighbour in
+``model.training_scores()``, which thresholds are fitted to; ``decision_function`` takes any row for a new one. Nothing
+is iterated: `optimality` is 0, and there is no objective.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray
+from mlrank.solvers.base import FitInfo, TrainingSet, check_positive
+from mlrank.solvers.neighbors.class_neighbors import ClassNeighbors
+
+__all__ = [
+    "KNN",
+    "Neighbors",
+]
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """Scores by the labels of the nearest training rows.
+
+    Parameters
+    ----------
+    X_train : (n_train, n_features) ndarray or csr_array
+    Y_train : (n_train, n_labels) bool ndarray
+    n_neighbors : int
+    info : FitInfo
+    """
+
+    X_train: Features
+    Y_train: BoolArray
+    n_neighbors: int
+    info: FitInfo
+
+    def decision_function(self, X: Features) -> FloatArray:
+        """Return scores (n_samples, n_labels)."""
+        return self._scores(X, None)
+
+    def training_scores(self) -> FloatArray:
+        """Return scores (n_train, n_labels) of the training rows, none of which is its own neighbour."""
+        return self._scores(self.X_train, np.arange(self.X_train.shape[0]))
+
+    def _scores(self, X: Features, own: IntArray | None) -> FloatArray:
+        one_class = np.ones((self.X_train.shape[0], 1), dtype=np.bool_)
+        # A last row without labels stands for neighbours that are not there.
+        carried = np.vstack([self.Y_train, np.zeros_like(self.Y_train[:1])]).astype(np.float64)
+        scores = np.empty((X.shape[0], self.Y_train.shape[1]))
+        for near in ClassNeighbors(self.X_train, one_class).blocks(X, self.n_neighbors, own):
+            found = np.maximum((near.rows[0] >= 0).sum(axis=0), 1)
+            scores[near.block] = carried[near.rows[0]].sum(axis=0) / found[:, None]
+        return scores
+
+    def arrays(self) -> Mapping[str, Any]:
+        """Return the training rows with their labels."""
+        return {"X_train": self.X_train, "Y_train": self.Y_train}
+
+    def meta(self) -> Mapping[str, Any]:
+        """Return the kind of model and its setting."""
+        return {"model": "neighbors", "n_neighbors": self.n_neighbors}
+
+
+@dataclass(frozen=True)
+class KNN:
+    """Nearest neighbours, all labels at once.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        Where there are fewer training rows, all count.
+    """
+
+    n_neighbors: int = 10
+
+    SHARED: ClassVar[tuple[str, ...]] = ()
+    USES_UNLABELED: ClassVar[bool] = False
+    TRANSDUCTIVE: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_positive(self, "n_neighbors")
+        if int(self.n_neighbors) != self.n_neighbors:
+            raise ValueError(f"n_neighbors must be a whole number, found {self.n_neighbors!r}")
+
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        """Return how operations and bytes of a fit grow with the shape of the training set: it keeps the rows."""
+        return float(n_samples) * n_features, 8.0 * n_samples * (n_features + n_labels)
+
+    def fit(self, train: TrainingSet, prepared: None = None) -> Neighbors:
+        """Keep the rows of `train`."""
+        few = (f"{train.n_samples} rows, fewer than {self.n_neighbors} neighbours",)
+        notes = few if train.n_samples < self.n_neighbors else ()
+        return Neighbors(train.X, train.Y, int(self.n_neighbors), FitInfo(1, float("nan"), 0.0, True, notes))

@@ -1,0 +1,207 @@
+"""MCGF: label propagation by the Green's function of a graph, with label correlations.
+
+A graph A joins all rows, with labels or without, to their nearest neighbours; L is its Laplacian and G = L^+ its
+Green's function, the inverse without the zero mode of each connected part. Y0 holds the labels as +1 and -1, and 0 for
+rows without; Corr the cosines between label columns. How the correlations enter is not settled by what is published of
+the method, so there are three readings::
+
+    variant="product"      F = G Y0 (I + a Corr0),  Corr0 = Corr with zero diagonal
+    variant="sylvester"    min_F  b |F - Y0|^2 + tr(F'LF) - a' tr(F Corr F'),   a' = rho b / lambda_max(Corr)
+                           (L + b I) F - a' F Corr = b Y0
+    variant="similarity"   as "product", on the graph A + g A_label with A_label(i, i') = y_i'Corr y_i' / (|y_i||y_i'|)
+                           between the rows with labels
+
+G Y0 is the F without component means that solves L F = Y0 less its component means: by conjugate gradients, without G.
+`optimality` is the relative residual of that system or of the Sylvester equation, computed from F. `objective` is the
+minimum for "sylvester", and that of tr(F'LF) - 2 tr(F'Y0) over F before correlations for the others. One iteration is
+one product of the graph with all labels.
+
+A label that all training rows carry, or none, tells nothing: the other labels are scored as if it were not there, and
+its score is a constant as large as the largest other score, and at least 1, above or below zero. Rows in a part of the
+graph without any training row score 0. Scores are of the rows given, not of others.
+
+References: Ding, Simon, Jin & Li, KDD 2007 (the Green's function); Wang, Huang & Ding, ICCV 2009.
+"""
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import ClassVar
+
+import numpy as np
+from scipy.sparse import block_array, csr_array
+
+from mlrank.arrays import BoolArray, FloatArray
+from mlrank.graphs import component_of, laplacian, without_means
+from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
+from mlrank.solvers.models import TransductiveModel
+from mlrank.solvers.propagation.systems import GraphSolution, LikeRows, label_cosines, sylvester
+from mlrank.solvers.row_graph import GRAPH_SETTINGS, RowGraph, check_graph, graph_cost, row_graph
+
+__all__ = [
+    "MCGF",
+    "Propagation",
+]
+
+VARIANTS = ("product", "sylvester", "similarity")
+CODINGS = ("signed", "binary")
+MOST_RHO = 0.95
+
+
+@dataclass(frozen=True)
+class Propagation:
+    """The graph of rows, and what has been propagated on it, which is the same for every `a`."""
+
+    rows: RowGraph
+    solved: dict[tuple[object, ...], tuple[GraphSolution, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MCGF:
+    """Labels spread over a graph of rows by its Green's function, then over correlated labels.
+
+    Parameters
+    ----------
+    variant : {"product", "sylvester", "similarity"}
+        How label correlations enter.
+    a : float
+        Weight of the correlations in "product" and "similarity", 0 or more.
+    b : float
+        Of "sylvester": weight of the labels, above 0.
+    rho : float
+        Of "sylvester": weight of the correlations, from 0 to 0.95 of what leaves the problem bounded.
+    g : float
+        Of "similarity": weight of the edges between rows of like labels, 0 or more.
+    coding : {"signed", "binary"}
+        Whether an absent label is -1, or 0 like a row without labels.
+    graph : {"self_tuning", "gaussian", "cosine"}
+        Weights of the graph of rows (`mlrank.graphs`).
+    n_neighbors : int
+        Neighbours that each row chooses.
+    scale_neighbor : int
+        Of graph "self_tuning".
+    width : float, optional
+        sigma of graph "gaussian", tau of graph "cosine".
+    symmetrize : {"max", "mutual"}
+        Whether one end of an edge must have chosen the other, or both.
+    tol : float
+        Relative residual at which to stop.
+    max_iter : int
+        Most products of the graph with all labels.
+    """
+
+    variant: str = "product"
+    a: float = 0.1
+    b: float = 1.0
+    rho: float = 0.5
+    g: float = 0.01
+    coding: str = "signed"
+    graph: str = "self_tuning"
+    n_neighbors: int = 10
+    scale_neighbor: int = 7
+    width: float | None = None
+    symmetrize: str = "max"
+    tol: float = 1e-8
+    max_iter: int = 10_000
+
+    SHARED: ClassVar[tuple[str, ...]] = GRAPH_SETTINGS
+    USES_UNLABELED: ClassVar[bool] = True
+    TRANSDUCTIVE: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_positive(self, "b", "tol", "max_iter")
+        check_not_negative(self, "a", "rho", "g")
+        check_graph(self)
+        if self.rho > MOST_RHO:
+            raise ValueError(f"rho must be at most {MOST_RHO}, so that the problem is bounded, found {self.rho!r}")
+        check_choices(self, {"variant": VARIANTS, "coding": CODINGS})
+
+    def prepare(self, train: TrainingSet) -> Propagation:
+        """Build the graph of rows; it is the same for every weight."""
+        return Propagation(row_graph(train, self))
+
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        """Return how operations and bytes of a fit grow with the number of rows, features and labels."""
+        return graph_cost(self, n_samples, n_features, n_labels)
+
+    def fit(self, train: TrainingSet, prepared: Propagation | None = None) -> TransductiveModel:
+        """Score the rows of `train`, with labels and without."""
+        propagation = self.prepare(train) if prepared is None else prepared
+        rows = propagation.rows
+        telling = np.asarray(train.Y.any(axis=0) & ~train.Y.all(axis=0))
+        Y = train.Y & telling
+        solution, objective = self._spread(propagation, Y, self._targets(rows, Y, telling))
+        scores = solution.F
+        if self.variant != "sylvester":
+            corr = label_cosines(Y)
+            np.fill_diagonal(corr, 0.0)
+            scores = scores + self.a * (scores @ corr)
+        scores = _with_constants(scores, train.Y, telling)
+        notes = rows.notes + _told(rows, ~telling)
+        converged = solution.residual <= self.tol
+        return rows.model(scores, FitInfo(solution.n_iter, objective, solution.residual, converged, notes))
+
+    def _targets(self, rows: RowGraph, Y: BoolArray, telling: BoolArray) -> FloatArray:
+        Y0 = np.zeros((rows.A.shape[0], Y.shape[1]))
+        Y0[: rows.n_train] = np.where(Y, 1.0, -1.0 if self.coding == "signed" else 0.0) * telling
+        return Y0
+
+    def _spread(self, propagation: Propagation, Y: BoolArray, Y0: FloatArray) -> tuple[GraphSolution, float]:
+        key = (self.variant, self.b, self.rho, self.g, self.coding, self.tol, self.max_iter)
+        if key not in propagation.solved:
+            solve = self._regularised if self.variant == "sylvester" else self._green
+            propagation.solved[key] = solve(propagation.rows, Y, Y0)
+        return propagation.solved[key]
+
+    def _regularised(self, rows: RowGraph, Y: BoolArray, Y0: FloatArray) -> tuple[GraphSolution, float]:
+        L, corr, b = laplacian(rows.A), label_cosines(Y), self.b
+        C = -self.rho * b / float(np.linalg.eigvalsh(corr)[-1]) * corr
+        solution = sylvester(lambda V: L @ V + b * V, L.diagonal() + b, C, b * Y0, self.tol, self.max_iter)
+        F = solution.F
+        return solution, float(b * ((F - Y0) ** 2).sum() + np.vdot(F, L @ F) + np.vdot(F @ C, F))
+
+    def _green(self, rows: RowGraph, Y: BoolArray, Y0: FloatArray) -> tuple[GraphSolution, float]:
+        L, graph = laplacian(rows.A), rows.A
+        product, diagonal = L.__matmul__, L.diagonal()
+        if self.variant == "similarity" and self.g > 0:
+            like = LikeRows.of(Y)
+            product = partial(_joined, L, like, self.g)
+            diagonal[: rows.n_train] += self.g * like.diagonal
+            graph = _with_label_nodes(rows.A, Y)
+        part = component_of(graph)[1][: rows.A.shape[0]]
+        B = without_means(Y0, part)
+        solution = sylvester(product, diagonal, np.zeros((Y.shape[1],) * 2), B, self.tol, self.max_iter)
+        F = without_means(solution.F, part)
+        return solution._replace(F=F), float(np.vdot(F, product(F) - 2 * B))
+
+
+def _joined(L: csr_array, like: LikeRows, g: float, V: FloatArray) -> FloatArray:
+    """Return (L + g L_label) V, L_label the Laplacian of A_label on the training rows, which come first."""
+    moved: FloatArray = L @ V
+    moved[: like.Z.shape[0]] += g * like.laplacian_times(V[: like.Z.shape[0]])
+    return moved
+
+
+def _with_label_nodes(A: csr_array, Y: BoolArray) -> csr_array:
+    """Return a graph with the connected parts of A + A_label, in which each label is a row joined to those carrying it.
+
+    Rows are alike if they share a label, or carry labels that some third row shares: either way a path joins them.
+    """
+    carried = csr_array(np.vstack([Y, np.zeros((A.shape[0] - len(Y), Y.shape[1]), dtype=np.bool_)]), dtype=np.float64)
+    return csr_array(block_array([[A, carried], [carried.T, None]], format="csr"))
+
+
+def _with_constants(scores: FloatArray, Y: BoolArray, telling: BoolArray) -> FloatArray:
+    """Return the scores with constants for labels of one class, beyond all others."""
+    if telling.all():
+        return scores
+    most = max(1.0, float(np.abs(scores[:, telling]).max(initial=0.0)))
+    constants = np.where(Y.all(axis=0), most, -most)
+    return np.where(telling, scores, constants)
+
+
+def _told(rows: RowGraph, constant: BoolArray) -> tuple[str, ...]:
+    lost = rows.out_of_reach(component_of(rows.A)[1]).size
+    notes = [f"{lost} rows joined to no training row score 0"] if lost else []
+    if constant.any():
+        notes.append(f"{int(constant.sum())} labels of all or no training rows have constant scores")
+    return tuple(notes)

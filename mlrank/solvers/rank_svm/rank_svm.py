@@ -1,0 +1,225 @@
+"""Rank-SVM by dual coordinate descent, or by Frank and Wolfe's method.
+
+Problem (Chen et al., "Efficient multi-label classification with hypergraph regularization", eq. 9; Elisseeff & Weston,
+NIPS 2001), with relevant labels y_i and irrelevant labels z_i of row i::
+
+    min_W  P(W) = 1/2 sum_p |w_p|^2 + C sum_i 1/(|y_i||z_i|) sum_{p in y_i, q in z_i} max(0, 1 - (w_p - w_q)'x_i)
+
+The dual has one variable for each pair, 0 <= alpha_ipq <= C/(|y_i||z_i|), and with beta of eq. 15 and W = beta'X::
+
+    max_alpha  D(alpha) = sum alpha - 1/2 sum_p |w_p|^2
+
+`optimality` is the relative duality gap (P - D) / P, computed from scratch in double precision; the solver stops on it.
+One iteration is one pass over the instances, re-permuted every time: in the printed order 1..n Algorithm 1 needs
+some eighty times as many passes. Between rounds of passes one matrix product gives the gap and, from the same scores,
+the labels that may still move; only those are swept (shrinking, with everything rechecked before the solver may stop).
+Rows are swept with a flattened spectrum, which takes 2 to 60 times fewer passes on real data (rows.py, for sparse rows
+sparse.py).
+
+Rows with no label or with all labels hold no pair and do not enter. The bias is the last weight and penalised like the
+others, as in eq. 8 (`bias="augmented"`), or absent (`bias="none"`), or not penalised (`bias="free"`), as Elisseeff and
+Weston have it: the dual then has the constraints sum_i beta_ip = 0, and its certificate is of dual variables that meet
+them (`meet_constraints`). A kernel makes w'x an inner product in its space; the rows then are the scaled eigenvectors
+of the kernel matrix (`gram_rows`).
+
+Cost of a pass: O(n (active labels) m + pairs), with m the nonzeros of a row if sparse; of a round: two products of
+2 n m k flops; once for all C: rotating dense rows, O(n m min(n, m)), or n^3 for kernels. Memory: 8 bytes for each pair,
+beside two copies of dense rows, scores and weights.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mlrank.arrays import FloatArray, as_dense, take_rows
+from mlrank.kernels import Kernel
+from mlrank.kernels.rows import check_gram
+from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_positive
+from mlrank.solvers.models import KernelModel, LinearModel
+from mlrank.solvers.rank_svm.descent import Pairs, RankSolution, descend, frank_wolfe
+from mlrank.solvers.rank_svm.rows import FlatRows, better_dense, check_size, gram_rows
+from mlrank.solvers.rank_svm.sparse import SparseRows
+
+__all__ = [
+    "ALGORITHMS",
+    "BIAS",
+    "Prepared",
+    "RankSVM",
+    "check_settings",
+    "cost",
+    "fitted",
+    "kernel_matrix",
+    "prepare_plain",
+    "solve",
+]
+
+# Value of the constant feature for each setting of `bias`; a free bias has none.
+BIAS = {"augmented": 1.0, "free": 0.0, "none": 0.0}
+# Passes that a fit of moderate C takes, for estimates.
+PASSES = 30
+CHOICES: dict[str, tuple[str, ...]] = {
+    "bias": tuple(BIAS),
+    "algorithm": ("dcd", "frank_wolfe"),
+    "order": ("permuted", "cyclic"),
+    "stop": ("gap", "step"),
+    "C_scale": ("sum", "mean"),
+}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What every C shares: the pairs, the rows as they will be swept, and what the data made of the settings."""
+
+    pairs: Pairs
+    rows: FlatRows | SparseRows
+    notes: tuple[str, ...] = ()
+
+
+def check_settings(solver: Any) -> None:
+    """Raise ValueError for a setting out of range, or settings that do not go together."""
+    check_positive(solver, "C", "eps", "tol", "max_iter")
+    check_kernel(solver, precomputed=True)
+    check_choices(solver, CHOICES)
+    if solver.order == "cyclic" and solver.bias == "free":
+        raise ValueError("order 'cyclic' is Algorithm 1 as printed, whose bias is penalised; found bias 'free'")
+    for name, value in (("order", "cyclic"), ("stop", "step")):
+        if solver.algorithm == "frank_wolfe" and getattr(solver, name) == value:
+            raise ValueError(f"{name} {value!r} is of algorithm 'dcd' alone, found algorithm 'frank_wolfe'")
+
+
+def kernel_matrix(train: TrainingSet, solver: Any) -> FloatArray:
+    """Return the kernel matrix of the training rows.
+
+    Raises
+    ------
+    ValueError
+        If it does not fit into memory, or a precomputed one is not symmetric and positive semidefinite.
+    """
+    linear = solver.kernel == "linear"
+    what = "lam above 0 with more features than rows" if linear else f"kernel {solver.kernel!r}"
+    check_size(train.n_samples, train.n_samples, what)
+    if solver.kernel != "precomputed":
+        return Kernel.of(solver)(train.X, train.X)
+    K: FloatArray = as_dense(train.X)
+    check_gram(K)
+    return K
+
+
+def cost(solver: Any, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+    """Return how operations and bytes of a fit grow with the shape of the training set.
+
+    A pass over dense rows takes n_samples n_features n_labels operations, and a pair of labels 12 bytes, of which rows
+    are taken to have four relevant ones.
+    """
+    pairs = 12.0 * n_samples * 4 * n_labels
+    if solver.kernel != "linear":
+        return PASSES * float(n_samples) ** 2 * n_labels + float(n_samples) ** 3, 16.0 * n_samples**2 + pairs
+    smaller = min(n_samples, n_features)
+    operations = PASSES * float(n_samples) * n_features * n_labels + float(n_samples) * n_features * smaller
+    return operations, 8.0 * n_samples * n_features + 16.0 * smaller**2 + pairs
+
+
+def prepare_plain(train: TrainingSet, solver: Any) -> Prepared:
+    """List the label pairs and bring the rows into the form in which they are swept."""
+    bias, free, pairs = BIAS[solver.bias], solver.bias == "free", Pairs.of(train.Y, train.known)
+    if solver.kernel != "linear":
+        return Prepared(pairs, gram_rows(kernel_matrix(train, solver), bias, free))
+    if better_dense(train.X):
+        return Prepared(pairs, FlatRows.of(train.X, bias, free))
+    return Prepared(pairs, SparseRows.of(train.X, bias, free))
+
+
+def fitted(solution: RankSolution, prepared: Prepared, solver: Any, train: TrainingSet) -> LinearModel | KernelModel:
+    """Return the model, with the certificate measured against the solver's tolerance."""
+    converged = solution.gap <= solver.tol
+    info = FitInfo(solution.n_iter, solution.primal, solution.gap, converged, prepared.notes)
+    if solver.kernel == "linear":
+        return LinearModel(solution.coef, solution.intercept, info)
+    support = np.flatnonzero(np.abs(solution.coef).max(axis=0) > 0)
+    rows = support if solver.kernel == "precomputed" else take_rows(train.X, support)
+    dual = np.ascontiguousarray(solution.coef[:, support])
+    return KernelModel.expansion(Kernel.of(solver), rows, dual, solution.intercept, info, train.n_samples)
+
+
+ALGORITHMS = {"dcd": descend, "frank_wolfe": frank_wolfe}
+
+
+def solve(prepared: Prepared, solver: Any) -> RankSolution:
+    """Solve eq. 9 for prepared rows by the solver's algorithm."""
+    return ALGORITHMS[solver.algorithm](prepared.rows, prepared.pairs, solver)
+
+
+@dataclass(frozen=True)
+class RankSVM:
+    """Rank-SVM (eq. 9).
+
+    Parameters
+    ----------
+    C : float
+        Weight of the loss, above 0. It multiplies a sum over rows, so it is not rescaled with their number.
+    kernel : str
+        A key of KERNELS, or "precomputed": the rows of X then are those of the kernel matrix.
+    gamma, degree, coef0 : float, int, float
+        Of the kernel.
+    bias : {"augmented", "free", "none"}
+        A penalised bias, as in eq. 8 (K + 1 for kernels), one that is not penalised, or none.
+    algorithm : {"dcd", "frank_wolfe"}
+        Dual coordinate descent, or the method of Elisseeff and Weston, to be compared with.
+    tol : float
+        Relative duality gap at which to stop.
+    max_iter : int
+        Most passes over the rows, or steps of Frank and Wolfe's method.
+    seed : int
+        Of the order of visits.
+    order : {"permuted", "cyclic"}
+        For the paper's sake (ERRATA 0.10): "cyclic" is Algorithm 1 as printed, which visits all pairs of the rows
+        1..n in this order.
+    stop : {"gap", "step"}, eps : float
+        For the paper's sake (ERRATA 0.9): "step" stops as soon as a pass changes alpha by less than `eps`, as printed;
+        the certificate says how far that is from the optimum.
+    C_scale : {"sum", "mean"}
+        For the paper's sake (ERRATA 0.22): "mean" divides C by the number of rows.
+    """
+
+    C: float = 1.0
+    kernel: str = "linear"
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 1.0
+    bias: str = "augmented"
+    algorithm: str = "dcd"
+    tol: float = 1e-3
+    max_iter: int = 10_000
+    seed: int = 0
+    order: str = "permuted"
+    stop: str = "gap"
+    eps: float = 1e-3
+    C_scale: str = "sum"
+
+    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0", "bias")
+    USES_UNLABELED: ClassVar[bool] = False
+    TRANSDUCTIVE: ClassVar[bool] = False
+    USES_KNOWN: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def prepare(self, train: TrainingSet) -> Prepared:
+        """List the label pairs and rotate the rows, the same for every C."""
+        return prepare_plain(train, self)
+
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        """Return how operations and bytes of a fit grow with the shape of the training set."""
+        return cost(self, n_samples, n_features, n_labels)
+
+    def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> LinearModel | KernelModel:
+        """Solve eq. 9 on `train`.
+
+        Raises
+        ------
+        ValueError
+            If no row has both a relevant and an irrelevant label, or the problem does not fit into memory.
+        """
+        ready = prepared or self.prepare(train)
+        return fitted(solve(ready, self), ready, self, train)

@@ -1,0 +1,268 @@
+"""SVM-perf with the ROC-area loss: one machine for each label, which ranks the rows by how likely they carry it.
+
+Problem of a label with P positive and N negative rows and scores s = f(x), without bias (the area ignores it)::
+
+    min_w  P(w) = 1/2 |w|^2 + C/(P N) sum_{i positive, j negative} max(0, 1 - (s_i - s_j))
+
+Each choice of pairs to swap gives a plane below the loss, and the choice of all pairs that violate the margin touches
+it; that one is found by sorting, O(n log n) (Joachims, "A support vector method for multivariate performance measures",
+ICML 2005, algorithm 3; its differences of scores are half as large as here, and so are its steps). With the planes
+(c_t, Delta_t) found so far, the dual is::
+
+    max_alpha  D(alpha) = sum_t alpha_t Delta_t - 1/2 |sum_t alpha_t sum_i c_ti phi(x_i)|^2
+    subject to  alpha >= 0,  sum alpha <= C
+
+(one slack variable: Joachims, Finley & Yu, "Cutting-plane training of structural SVMs", Machine Learning 77, 2009).
+Planes are taken near the best point seen, found by a line search towards the minimum of the model (Franc & Sonnenburg,
+"Optimized cutting plane algorithm for large-scale risk minimization", JMLR 10, 2009): 2 to 20 times fewer than at the
+minimum itself, which `planes="model"` does as the published program.
+
+`objective` is the sum of P over labels, and `optimality` the relative duality gap of that sum; each label stops at its
+own. `n_iter` counts planes of all labels. Labels are searched side by side, so that each round costs one product of
+the rows with as many vectors as there are unfinished labels.
+
+A label that every row carries, or none, has no pair: its score is the constant +1 or -1. Rows of which a label is not
+known are in none of its pairs. Only differences within a label enter, so scores of different labels are not on one
+scale: whoever ranks the labels of a row by them may want `calibrate`.
+
+Cost of a round: 4 (nonzeros) k for the linear kernel, 2 n^2 k for others, whose kernel matrix is shared over labels and
+C. Memory: for each plane of a label two vectors of n numbers, or one of n_features where that is less.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from mlrank.arrays import BoolArray, Features, FloatArray
+from mlrank.kernels import Kernel, canonical
+from mlrank.kernels.rows import KernelRows
+from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_positive, relative_gap
+from mlrank.solvers.models import KernelModel, LinearModel
+from mlrank.solvers.svm_perf.planes import LabelSearch, LabelSolution, PrimalPoint, Side
+
+__all__ = [
+    "SVMPerfROC",
+    "log_odds",
+    "search_labels",
+]
+
+STEPS = 100
+SLOPE_TOL = 1e-10
+
+
+def log_odds(scores: FloatArray, positive: BoolArray) -> tuple[float, float]:
+    """Return (a, b) such that a s + b are the log-odds of being positive.
+
+    They minimise the logistic loss of the scores (n_samples,) against targets drawn in from 1 and 0 to (P + 1)/(P + 2)
+    and 1/(N + 2), which keeps them finite where the scores separate the classes (Platt, "Probabilistic outputs for
+    support vector machines", 1999), by Newton's method with halved steps.
+    """
+    n_positive = int(positive.sum())
+    n_negative = positive.size - n_positive
+    target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+    # In units of the spread of the scores, both unknowns are of about size 1.
+    centre, spread = float(scores.mean()), float(scores.std()) or 1.0
+    features = np.column_stack([(scores - centre) / spread, np.ones(scores.size)])
+    point = np.array([0.0, np.log((n_positive + 1) / (n_negative + 1))])
+    loss = _loss(features @ point, target)
+    for _ in range(STEPS):
+        chance = 1 / (1 + np.exp(-(features @ point)))
+        slope = features.T @ (chance - target)
+        if np.abs(slope).max() <= SLOPE_TOL * scores.size:
+            break
+        bend = (features.T * (chance * (1 - chance))) @ features + 1e-12 * np.eye(2)
+        step = np.linalg.solve(bend, slope)
+        part = 1.0
+        while (found := _loss(features @ (point - part * step), target)) > loss and part > 1e-10:
+            part /= 2
+        point, loss = point - part * step, min(found, loss)
+    return float(point[0] / spread), float(point[1] - point[0] * centre / spread)
+
+
+def _loss(odds: FloatArray, target: FloatArray) -> float:
+    return float(np.sum(np.logaddexp(0.0, odds) - target * odds))
+
+
+# What C is multiplied by: the published program counts the loss in percent of the pairs.
+C_CONVENTION = {"perf": 100.0, "unit": 1.0}
+PLANES = ("line_search", "model")
+# Labels searched side by side.
+LABELS_AT_ONCE = 32
+
+
+@dataclass(frozen=True)
+class Products:
+    """Products with the rows of the training set, as the search needs them.
+
+    Parameters
+    ----------
+    X : the rows, for the linear kernel
+    gram : their kernel matrix, or None where products with X cost less
+    by_weights : whether vectors of n_features are kept for each plane, not two of n_samples
+    """
+
+    X: Features
+    gram: FloatArray | None
+    by_weights: bool
+
+    @property
+    def start(self) -> PrimalPoint:
+        """The point w = 0."""
+        size = self.X.shape[1] if self.by_weights else self.X.shape[0]
+        zeros = np.zeros(size)
+        return PrimalPoint(zeros, zeros if self.by_weights else np.zeros(size), np.zeros(self.X.shape[0]))
+
+    def directions(self, C: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return coef and image of sum_i c_i phi(x_i), one row for each column of `C`."""
+        if self.by_weights:
+            weights = np.ascontiguousarray((self.X.T @ C).T)
+            return weights, weights
+        image = self.gram @ C if self.gram is not None else self.X @ (self.X.T @ C)
+        return np.ascontiguousarray(C.T), np.ascontiguousarray(image.T)
+
+    def points(self, found: list[tuple[FloatArray, FloatArray]]) -> Iterator[PrimalPoint]:
+        """Give each (coef, image) its scores."""
+        if not self.by_weights:
+            return (PrimalPoint(coef, image, image) for coef, image in found)
+        scores = np.ascontiguousarray((self.X @ np.column_stack([coef for coef, _ in found])).T)
+        return (PrimalPoint(coef, image, row) for (coef, image), row in zip(found, scores, strict=True))
+
+
+def search_labels(searches: list[LabelSearch], products: Products, max_planes: int) -> None:
+    """Search labels side by side until each has reached its gap or `max_planes`."""
+    active = [search for search in searches if search.gap > search.tol]
+    while active:
+        coefs, images = products.directions(np.column_stack([search.c for search in active]))
+        for search, coef, image in zip(active, coefs, images, strict=True):
+            search.add_plane(coef, image)
+        lowest = products.points([search.model_minimum() for search in active])
+        for search, point in zip(active, lowest, strict=True):
+            search.go_on(point)
+        active = [search for search in active if search.gap > search.tol and search.n_planes < max_planes]
+
+
+@dataclass(frozen=True)
+class SVMPerfROC:
+    """One machine for each label, trained for the area under its ROC curve.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the loss, above 0.
+    kernel : str
+        A key of KERNELS, or "precomputed": the rows of X then are those of the kernel matrix.
+    gamma, degree, coef0 : float, int, float
+        Of the kernel.
+    C_convention : {"perf", "unit"}
+        Whether C multiplies the percentage of pairs, as in the published program, or their part, as in the equation
+        above.
+    planes : {"line_search", "model"}
+        Where planes are taken: near the best point seen, or at the minimum of the model as in the published program.
+        The solution is the same.
+    calibrate : bool
+        Whether the scores of each label are turned into log-odds, by a line fitted to those of the training rows.
+    tol : float
+        Relative duality gap at which to stop.
+    max_iter : int
+        Most planes for one label.
+    """
+
+    C: float = 1.0
+    kernel: str = "linear"
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 1.0
+    C_convention: str = "perf"
+    planes: str = "line_search"
+    calibrate: bool = False
+    tol: float = 1e-3
+    max_iter: int = 5000
+
+    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "degree", "coef0")
+    USES_UNLABELED: ClassVar[bool] = False
+    TRANSDUCTIVE: ClassVar[bool] = False
+    USES_KNOWN: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_positive(self, "C", "tol", "max_iter")
+        check_kernel(self, precomputed=True)
+        check_choices(self, {"C_convention": C_CONVENTION, "planes": PLANES})
+
+    def canonical(self) -> "SVMPerfROC":
+        """Return the solver with what has no effect at its default: constants of other kernels."""
+        return canonical(self)
+
+    def prepare(self, train: TrainingSet) -> Products | KernelRows:
+        """Return what makes kernel matrices for every gamma, or how products with the rows are best taken."""
+        X = train.X
+        if self.kernel != "linear":
+            return KernelRows(X, self.kernel, self.degree, self.coef0)
+        nonzeros = X.nnz if hasattr(X, "nnz") else X.size
+        if train.n_samples**2 <= 2 * nonzeros:
+            return Products(X, Kernel()(X, X), by_weights=False)
+        return Products(X, None, by_weights=train.n_features <= 2 * train.n_samples)
+
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        """Return how operations and bytes of a fit grow with the shape of the training set, for some 50 planes."""
+        side = min(n_features, 2 * n_samples) * 8.0 * 50 * min(n_labels, LABELS_AT_ONCE)
+        if self.kernel == "linear":
+            return 50.0 * n_samples * n_features * n_labels, side
+        # The kernel matrix, and the distances that it is made of.
+        return float(n_samples) ** 2 * (n_features + 50 * n_labels), 24.0 * n_samples**2 + side
+
+    def fit(self, train: TrainingSet, prepared: Products | KernelRows | None = None) -> LinearModel | KernelModel:
+        """Fit one machine for each label of `train`.
+
+        Raises
+        ------
+        ValueError
+            If the kernel is not defined for the rows, or a precomputed one is none.
+        """
+        ready = self.prepare(train) if prepared is None else prepared
+        products = Products(train.X, ready.gram(self.gamma), False) if isinstance(ready, KernelRows) else ready
+        if prepared is None and isinstance(ready, KernelRows):
+            ready.forget()
+        known = np.ones_like(train.Y) if train.known is None else train.known
+        positive, negative = train.Y & known, ~train.Y & known
+        mixed = np.flatnonzero(positive.any(axis=0) & negative.any(axis=0))
+        # A label without negative rows is always there; one that is known of no row is not.
+        intercept = np.where(negative.any(axis=0), -1.0, np.where(positive.any(axis=0), 1.0, -1.0))
+        coef = np.zeros((train.n_labels, products.start.coef.size))
+        solutions: list[LabelSolution] = []
+        for first in range(0, mixed.size, LABELS_AT_ONCE):
+            labels = mixed[first : first + LABELS_AT_ONCE]
+            found = [self._search(positive[:, label], negative[:, label], products) for label in labels]
+            search_labels(found, products, self.max_iter)
+            for label, search in zip(labels, found, strict=True):
+                coef[label], intercept[label] = self._scaled(search)
+            solutions += [search.solution for search in found]
+        info = self._info(solutions)
+        if isinstance(ready, KernelRows):
+            return KernelModel.of(ready, coef, intercept, self.gamma, info)
+        return LinearModel(coef if products.by_weights else _weights(train.X, coef), intercept, info)
+
+    def _search(self, positive: BoolArray, negative: BoolArray, products: Products) -> LabelSearch:
+        side = Side(np.flatnonzero(positive), np.flatnonzero(negative))
+        C = self.C * C_CONVENTION[self.C_convention]
+        return LabelSearch(side, products.start, C, self.tol, self.planes == "line_search")
+
+    def _scaled(self, search: LabelSearch) -> tuple[FloatArray, float]:
+        """Return the coefficients and the intercept of a label."""
+        if not self.calibrate:
+            return search.best.coef, 0.0
+        rows = np.concatenate([search.side.positive, search.side.negative])
+        positive = np.arange(rows.size) < search.side.positive.size
+        slope, intercept = log_odds(search.best.scores[rows], positive)
+        return slope * search.best.coef, intercept
+
+    def _info(self, solutions: list[LabelSolution]) -> FitInfo:
+        primal = sum(solution.primal for solution in solutions)
+        gap = relative_gap(primal, sum(solution.dual for solution in solutions))
+        return FitInfo(sum(solution.n_planes for solution in solutions), primal, gap, gap <= self.tol)
+
+
+def _weights(X: Features, coef: FloatArray) -> FloatArray:
+    """Return the weights (n_labels, n_features) of coefficients of the rows."""
+    return np.ascontiguousarray((X.T @ coef.T).T)

@@ -13,6 +13,7 @@ __all__ = [
     "evaluate",
     "load_dataset",
     "load_model",
+    "reproduce",
     "run",
     "save_model",
 ]
@@ -28,7 +29,8 @@ _HOMES = {
     "TrainingSet": "mlrank.solvers",
     "evaluate": "mlrank.api",
     "load_dataset": "mlrank.datasets",
-    "load_model": "mlrank.models.file",
+    "load_model": "mlrank.api",
+    "reproduce": "mlrank.api",
     "run": "mlrank.api",
     "save_model": "mlrank.api",
 }

@@ -1,16 +1,16 @@
-"""What a notebook or script needs: run an experiment, look at its tables, take its models, keep a model of its own."""
+"""For notebooks and scripts: run experiments, reproduce papers' tables, look at results, store and load models."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from mlrank.arrays import BoolArray, FloatArray
-from mlrank.config import ExperimentConfig, load_config, parse_config
+from mlrank.config import ExperimentConfig, config_of, load_config
 from mlrank.datasets import Dataset, dataset_hash
 from mlrank.errors import UserError, unknown_name
 from mlrank.experiment import run as run_experiment
@@ -21,14 +21,17 @@ from mlrank.models.file import StoredModel, load_model, model_bytes
 from mlrank.records import RunFolder, checkout_commit
 from mlrank.records.atomic import write_atomic
 from mlrank.scaling import SCALERS
+from mlrank.search import cluster_pool
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.tables import Table, build_tables, environments_of, grid_to_html, render
 from mlrank.tables.arrange import to_grid
 from mlrank.tables.markup import html, html_table
 from mlrank.thresholds.cuts import LabelCut, OracleCut
-from mlrank.yamlfile import dump_yaml
 
-__all__ = ["Metrics", "Results", "evaluate", "run", "save_model"]
+if TYPE_CHECKING:
+    from mlrank.recipes.reproduction import Reproduction
+
+__all__ = ["Metrics", "Results", "evaluate", "load_model", "reproduce", "run", "save_model"]
 
 
 class Metrics(dict[str, MetricValue]):
@@ -168,8 +171,67 @@ def _config(experiment: str | PathLike[str] | Mapping[str, Any] | ExperimentConf
     if isinstance(experiment, ExperimentConfig):
         return experiment
     if isinstance(experiment, Mapping):
-        return parse_config(dump_yaml(dict(experiment)), "experiment")
+        return config_of(experiment, "experiment")
     return load_config(Path(experiment))
+
+
+def reproduce(
+    name: str,
+    *,
+    grid: str | None = None,
+    table: str | None = None,
+    figures: bool = False,
+    data: str | PathLike[str] | None = None,
+    test: str | PathLike[str] | None = None,
+    labels: str | PathLike[str] | None = None,
+    fetch: bool = False,
+    results_dir: str | PathLike[str] = "results",
+    jobs: int = 1,
+    scheduler: str | None = None,
+    retry_failed: bool = False,
+    log_level: str = "info",
+) -> "Reproduction":
+    """Run the experiment behind a table of a paper, and set the paper's numbers beside ours, as ``mlrank reproduce``.
+
+    Parameters
+    ----------
+    name : a recipe, such as "imageclef", or "all"
+    grid : grid of the recipe, such as "paper"
+    table : another table of the recipe, by its name or number, such as "3"
+    figures : whether the paper's figures are drawn from our runs too
+    data, test, labels : files of your own data, to be used instead of the recipe's
+    fetch : whether the best data that can be had are fetched first
+    results_dir : folder that holds the results folders
+    jobs : worker processes; results do not depend on it
+    scheduler : address of a Dask cluster, or its scheduler file; fits are made there instead
+    retry_failed : whether failed fits are made again
+    log_level : what log.jsonl gets: "debug" (every fit), "info" or "error"
+
+    Raises
+    ------
+    UserError
+        If there is no such recipe, table, grid or data, or two of these do not go together.
+    """
+    from mlrank.recipes.reproduction import reproduce_all, reproduce_one
+    from mlrank.recipes.run import RecipeRequest, Runner
+
+    if name == "all" and any((grid, table, figures, data, scheduler)):
+        raise UserError("grid, table, figures, data and scheduler are of one recipe, found together with 'all'")
+    if data is None and (test or labels):
+        raise UserError("'test' and 'labels' go with 'data'")
+    if fetch and data:
+        raise UserError("'fetch' gets published data, 'data' names your own: give one of them")
+
+    def run_missing(config: ExperimentConfig, workers: int) -> RunFolder:
+        pool = workers if scheduler is None else cluster_pool(scheduler)
+        return run_experiment(config, Path(results_dir), pool, retry_failed=retry_failed, log_level=log_level)
+
+    runner = Runner(run_missing, jobs, scheduler is not None)
+    if name == "all":
+        return reproduce_all(runner, Path(results_dir), fetch)
+    given = {"train": data, "test": test, "labels": labels}
+    files = {role: fspath(path) for role, path in given.items() if path is not None}
+    return reproduce_one(name, RecipeRequest(grid, table, figures, files or None), runner, fetch)
 
 
 def save_model(

@@ -41,17 +41,30 @@ class UserError(Exception):
         return UserError, (self.message, self.path, self.line, self.column, self.setting)
 
 
-def unknown_name(what: str, found: object, known: Iterable[str], listed_by: str | None = None) -> str:
-    """Say that a name is unknown and which known one is nearest; `listed_by` is the command that lists all of many.
+def unknown_name(
+    what: str, found: object, known: Iterable[str], listed_by: str | None = None, otherwise: str = ""
+) -> str:
+    """Say that a name is unknown and which known one is nearest.
+
+    Parameters
+    ----------
+    what : what the name is of
+    found : the name
+    known : the known names
+    listed_by : the command that lists all of many
+    otherwise : a sentence for names that are like no known one
 
     >>> unknown_name("setting of rank_svm", "CC", ["tol", "C", "tol"])
     "unknown setting of rank_svm 'CC'. Did you mean 'C'? Known: C, tol."
     >>> unknown_name("metric", "micro-AUC", ["auc_micro", "f1_micro"], listed_by="mlrank explain")
     "unknown metric 'micro-AUC'. Did you mean 'auc_micro'? 'mlrank explain' lists what is known."
+    >>> unknown_name("key of split", "metric", ["folds"], otherwise="It goes into 'search: {...}'.")
+    "unknown key of split 'metric'. It goes into 'search: {...}'. Known: folds."
     """
     names = sorted(set(known))
     listed = f"'{listed_by}' lists what is known" if listed_by else f"Known: {', '.join(names)}"
-    return f"unknown {what} '{found}'.{_hint(found, names)} {listed}."
+    hint = _hint(found, names) or (f" {otherwise}" if otherwise else "")
+    return f"unknown {what} '{found}'.{hint} {listed}."
 
 
 def not_among(name: str, found: object, known: Iterable[object]) -> str:

@@ -8,6 +8,8 @@ are allowed.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +23,7 @@ from yaml.scanner import Scanner
 from mlrank.errors import UserError
 from mlrank.scalars import INT_LIMIT, plain_scalar
 
-__all__ = ["Document", "FileErrors", "Positions", "dump_yaml", "load_yaml", "parse_yaml", "read_yaml"]
+__all__ = ["Document", "FileErrors", "Positions", "document_of", "dump_yaml", "load_yaml", "parse_yaml", "read_yaml"]
 
 MAX_DEPTH = 50
 MAX_VALUES = 100_000
@@ -51,7 +53,9 @@ class Positions:
     Parameters
     ----------
     path : Path or str
+        The file, or what messages call data of no file.
     values, keys : mapping from a path inside the data, such as ``("methods", "A", "C")``, to (line, column)
+        Empty for data of no file.
     """
 
     path: Path | str
@@ -59,7 +63,16 @@ class Positions:
     keys: Mapping[Where, Position]
 
     def error(self, message: str, *where: str | int, key: bool = False) -> UserError:
-        """Return a UserError at a value (or at its key); what is absent is placed at what would hold it."""
+        """Return a UserError at a value (or at its key); what is absent is placed at what would hold it.
+
+        Data of no file have no lines, so the message names the keys that lead to the value.
+
+        >>> str(Positions("experiment", {}, {}).error("found 0", "split", "folds"))
+        'experiment: split.folds: found 0'
+        """
+        if not self.values:
+            holder = ".".join(map(str, where[:-1] if key else where))
+            return UserError(f"{holder}: {message}" if holder else message, self.path)
         if key and where in self.keys:
             return UserError(message, self.path, *self.keys[where])
         while where and where not in self.values:
@@ -130,6 +143,55 @@ def parse_yaml(text: str, path: Path | str) -> Document:
     builder = _Builder(path, problems)
     data = builder.build(node, ())
     return Document(data, Positions(path, builder.values, builder.keys), problems)
+
+
+def document_of(mapping: Mapping[str, Any], name: str) -> Document:
+    """Return the Document of a mapping in Python, which has no positions; `name` is what messages call it.
+
+    Tuples become lists, and numbers of NumPy those of Python.
+
+    Raises
+    ------
+    FileErrors
+        For every value that a YAML file could not hold.
+    """
+    positions = Positions(name, {}, {})
+    problems: list[UserError] = []
+    data = {}
+    if isinstance(plain := _plain(mapping, (), positions, problems), dict):
+        data = plain
+    if problems:
+        raise FileErrors(problems)
+    return Document(data, positions, problems)
+
+
+def _plain(value: Any, where: Where, positions: Positions, problems: list[UserError]) -> Any:
+    """Return a copy made of dicts, lists, str, int, float, bool and None; other values are added to `problems`."""
+    message = None
+    if len(where) > MAX_DEPTH:
+        message = f"values are nested more than {MAX_DEPTH} deep"
+    elif value is None or isinstance(value, bool | str):
+        return value
+    elif isinstance(value, Integral):
+        if abs(int(value)) < INT_LIMIT:
+            return int(value)
+        message = _TOO_LARGE
+    elif isinstance(value, Real):
+        return float(value)
+    elif isinstance(value, PathLike):
+        return fspath(value)
+    elif isinstance(value, list | tuple):
+        return [_plain(item, (*where, place), positions, problems) for place, item in enumerate(value)]
+    elif isinstance(value, Mapping):
+        wrong = next((key for key in value if not isinstance(key, str)), None)
+        if wrong is None:
+            return {str(key): _plain(inner, (*where, key), positions, problems) for key, inner in value.items()}
+        message = f"keys must be text, found {wrong!r}"
+    problems.append(positions.error(message or f"{type(value).__name__} is no plain value", *where))
+    return None
+
+
+_TOO_LARGE = "whole numbers must stay within 64 bits; write 1e30 for a large one"
 
 
 def dump_yaml(data: Any) -> str:
@@ -263,7 +325,7 @@ class _Builder:
             return text
         value = plain_scalar(text)
         if isinstance(value, int) and abs(value) >= INT_LIMIT:
-            self.complain("whole numbers must stay within 64 bits; write 1e30 for a large one", node)
+            self.complain(_TOO_LARGE, node)
         return value
 
     def complain(self, message: str, node: yaml.Node) -> None:

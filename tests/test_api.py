@@ -63,7 +63,7 @@ def test_the_three_ways_to_give_an_experiment_are_one(tmp_path):
     values = [[record["metrics"]["f1_micro"]["value"] for record in results.records] for results in found]
     assert values[0] == values[1] == values[2]
     assert found[0].metrics == config.metrics
-    with pytest.raises(UserError, match=r"experiment:\d+:\d+: unknown key 'methds'"):
+    with pytest.raises(UserError, match=r"^experiment: unknown key 'methds'. Did you mean 'methods'"):
         run({**config.resolved(), "methds": {}}, tmp_path)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mlrank.config import RecipeConfig
     from mlrank.records import RunFolder
 
 __all__ = ["Stored", "read_folders"]
@@ -24,12 +25,14 @@ class Stored:
     metrics : list of str
         Those that the configurations show, in order.
     environments : dict from the experiment's name to what its environment.json holds
+    origins : dict from the experiment's name to the recipe that it comes from, None if from none
     """
 
     records: list[dict[str, Any]]
     folders: dict[str, "RunFolder"]
     metrics: list[str]
     environments: dict[str, dict[str, Any]] = field(default_factory=dict)
+    origins: dict[str, "RecipeConfig | None"] = field(default_factory=dict)
 
     def arrays(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arrays of a run: scores, Y_pred, Y_true, rows, and known where some labels are not."""
@@ -44,6 +47,7 @@ def read_folders(paths: Sequence[Path]) -> Stored:
     UserError
         If one is none, is given twice, or has no finished run.
     """
+    from mlrank.config import RecipeConfig
     from mlrank.errors import UserError
     from mlrank.records import RunFolder
     from mlrank.tables import environments_of
@@ -62,6 +66,7 @@ def read_folders(paths: Sequence[Path]) -> Stored:
             raise UserError("no run of this experiment is finished yet", folder.path)
         stored.records.extend(records)
         stored.folders[name] = folder
+        stored.origins[name] = RecipeConfig.model_validate(config["recipe"]) if "recipe" in config else None
         stored.environments.update(environments_of(folder, records))
         stored.metrics.extend(metric for metric in config["metrics"] if metric not in stored.metrics)
     return stored

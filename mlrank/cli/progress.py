@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from mlrank.cli.timeleft import TimeLeft
 
 if TYPE_CHECKING:
@@ -59,7 +57,7 @@ def run_with_progress(
             reporter.tell_interrupted()
             if isinstance(stopped, SystemExit):  # the signal to terminate
                 raise
-            raise typer.Exit(130) from None
+            raise SystemExit(130) from None
 
 
 class _Reporter:

@@ -1,11 +1,12 @@
 """``mlrank reproduce``."""
 
+import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlrank.cli.attempts import Asked, attempt, planned
 from mlrank.cli.completion import complete_recipe
 from mlrank.cli.options import (
     Backend,
@@ -22,10 +23,14 @@ from mlrank.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from mlrank.reproduce import Recipe
+    from rich.console import Console
+
+    from mlrank.config import ExperimentConfig
+    from mlrank.recipes import Comparison, Recipe, TableOutcome
+    from mlrank.recipes.run import RecipeRequest, Runner, TablePlan, TableRun
+    from mlrank.records import RunFolder
 
 __all__ = ["reproduce"]
-
 
 # Stands for every recipe.
 ALL = "all"
@@ -71,8 +76,10 @@ def reproduce(
     * `mlrank reproduce all --jobs 2`
     * `mlrank reproduce imageclef --data mine.arff --labels mine.xml`
     """
+    from mlrank.cli.progress import run_with_progress
     from mlrank.errors import UserError
-    from mlrank.reproduce import load_recipe
+    from mlrank.recipes import load_recipe, recipes
+    from mlrank.recipes.run import RecipeRequest, Runner
 
     if show_list:
         _list()
@@ -81,34 +88,38 @@ def reproduce(
         raise UserError("which recipe? 'mlrank reproduce --list' shows them")
     if data is None and (test or labels):
         raise UserError("--test and --labels go with --data")
-    if table and grid:
-        raise UserError("--grid is of the recipe's own table, found it together with --table")
-    files = None if data is None else _files(data, test, labels)
     if fetch and data:
         raise UserError("--fetch gets published data, --data names your own: give one of them")
-    check_backend(backend, scheduler)
-    asked = Asked(results, worker_count(jobs), scheduler, quiet, as_json, dry_run, retry_failed, log_level)
     if name == ALL:
         given = {"--grid": grid, "--table": table, "--figures": figures, "--data": data, "--scheduler": scheduler}
-        alone = [option for option, value in given.items() if value]
-        raise typer.Exit(_run_all(alone, fetch, asked))
-    recipe = load_recipe(name)
-    if fetch:
-        _fetch(recipe, quiet)
-    raise typer.Exit(_run(recipe, grid, table, figures, files, asked))
+        for option in (option for option, value in given.items() if value):
+            raise UserError(f"{option} is of one recipe, found together with '{ALL}'")
+    check_backend(backend, scheduler)
+    console = _console(as_json)
 
+    def run(config: "ExperimentConfig", workers: int) -> "RunFolder":
+        return run_with_progress(
+            config, results, workers, quiet, scheduler=scheduler, retry_failed=retry_failed, log_level=log_level
+        )
 
-def _run_all(given: list[str], fetch: bool, asked: Asked) -> int:
-    from mlrank.cli.reproduce_all import reproduce_all
-    from mlrank.errors import UserError
-    from mlrank.reproduce import load_recipe, recipes
+    def show(line: str) -> None:
+        console.print(line, highlight=False, markup=False)
 
-    if given:
-        raise UserError(f"{given[0]} is of one recipe, found together with '{ALL}'")
-    found = [load_recipe(name) for name in recipes()]
+    runner = Runner(run, worker_count(jobs), scheduler is not None, show)
+    found = [load_recipe(one) for one in (recipes() if name == ALL else [name])]
     for recipe in found if fetch else ():
-        _fetch(recipe, asked.quiet)
-    return reproduce_all(found, asked)
+        _fetch(recipe, quiet)
+    if name == ALL:
+        raise typer.Exit(_run_all(found, runner, results, dry_run, as_json))
+    files = None if data is None else _files(data, test, labels)
+    request = RecipeRequest(grid, table, figures, files)
+    raise typer.Exit(_run(found[0], request, runner, results, dry_run, as_json))
+
+
+def _console(as_json: bool) -> "Console":
+    from rich.console import Console
+
+    return Console(stderr=as_json)
 
 
 def _files(data: Path, test: Path | None, labels: Path | None) -> dict[str, str]:
@@ -117,31 +128,20 @@ def _files(data: Path, test: Path | None, labels: Path | None) -> dict[str, str]
 
 
 def _fetch(recipe: "Recipe", quiet: bool) -> None:
-    """Fetch the first data set of the recipe's list that can be had and checked, unless it or a better one is here."""
     from mlrank.cli.fetch import fetch_entries
-    from mlrank.datasets import is_available
-    from mlrank.datasets.catalogue import read_catalogue
-    from mlrank.datasets.fetch import fetchable
     from mlrank.errors import UserError
+    from mlrank.recipes.run import data_to_fetch
 
-    entries = read_catalogue()
-    for option in recipe.data:
-        entry = entries.get(option.dataset)
-        if entry is None:
-            continue
-        if is_available(entry.name):
-            return
-        if fetchable(entry) is None and entry.pinned:
-            if failed := fetch_entries([entry], [], False, quiet):
-                raise UserError("; ".join(failed))
-            return
+    entry = data_to_fetch(recipe)
+    if entry and (failed := fetch_entries([entry], [], False, quiet)):
+        raise UserError("; ".join(failed))
 
 
 def _list() -> None:
     from rich.table import Table
 
     from mlrank.cli.grids import print_as_wide
-    from mlrank.reproduce import load_recipe, recipes
+    from mlrank.recipes import load_recipe, recipes
 
     table = Table("name", "table", "paper")
     for name in recipes():
@@ -151,39 +151,99 @@ def _list() -> None:
 
 
 def _run(
-    recipe: "Recipe",
-    grid: str | None,
-    table: str | None,
-    figures: bool,
-    files: dict[str, str] | None,
-    asked: Asked,
+    recipe: "Recipe", request: "RecipeRequest", runner: "Runner", results: Path, dry_run: bool, as_json: bool
 ) -> int:
-    from rich.console import Console
-
-    from mlrank.cli.figures import draw_figures
+    """Run a table of a recipe, print it, and return the exit code."""
     from mlrank.cli.forecast import show_forecast
-    from mlrank.cli.grids import print_as_wide
-    from mlrank.cli.related import show_related
-    from mlrank.cli.show import show_run
-    from mlrank.errors import UserError
-    from mlrank.reproduce import comparison_to_rich, is_called, related_of, times_of
+    from mlrank.recipes.run import draw_figures, plan_table, run_table
 
-    console = Console(stderr=asked.as_json)
-    other = None if table is None or is_called(recipe.table, table) else table
-    if other and figures:
-        raise UserError(f"--figures are drawn beside the recipe's own table, found them together with --table {table}")
-    related = related_of(recipe, other) if other else None
-    if related:
-        return show_related(recipe, related, asked, console, files)
-    times = times_of(recipe, other) if other else None
-    plan = planned(recipe, times, asked, console, grid, files)
-    if asked.dry_run:
-        show_forecast(plan.config, asked.results, plan.jobs, asked.as_json)
+    plan = plan_table(recipe, request, runner)
+    if dry_run:
+        show_forecast(plan.config, results, plan.jobs, as_json)
         return 0
-    folder, comparison = attempt(plan, asked)
-    code = show_run(folder, plan.config.metrics, asked.as_json)
-    if not asked.as_json:
-        print_as_wide(comparison_to_rich(comparison))
-    if figures:
-        draw_figures(recipe, plan.option, files, folder, asked.results, asked.jobs, asked.quiet, console)
+    done = run_table(plan, runner)
+    code = _show_related(done, as_json) if plan.related else _show_compared(plan, done, as_json)
+    if request.figures:
+        draw_figures(plan, done.folder, runner)
     return code
+
+
+def _show_compared(plan: "TablePlan", done: "TableRun", as_json: bool) -> int:
+    from mlrank.cli.show import show_run
+
+    code = show_run(done.folder, plan.config.metrics, as_json)
+    if done.comparison and not as_json:
+        _print_comparison(done.comparison)
+    return code
+
+
+def _print_comparison(comparison: "Comparison") -> None:
+    from mlrank.cli.grids import print_as_wide
+    from mlrank.recipes import comparison_to_rich
+
+    print_as_wide(comparison_to_rich(comparison))
+
+
+def _show_related(done: "TableRun", as_json: bool) -> int:
+    from mlrank.cli.show import show_failures
+    from mlrank.records import dump_json
+    from mlrank.tables import render_grids
+
+    if done.related_table is None:
+        return show_failures(done.folder.runs())
+    if as_json:
+        print(dump_json(done.related), end="")
+    else:
+        text = render_grids([done.related_table], "md")
+        _console(as_json).print(text, highlight=False, markup=False, soft_wrap=True)
+    return 0
+
+
+def _run_all(recipes: list["Recipe"], runner: "Runner", results: Path, dry_run: bool, as_json: bool) -> int:
+    """Run every table of the recipes; one that cannot be run does not stop the others.
+
+    Returns
+    -------
+    int
+        The exit code: 2 if a table could not be run or a fit failed.
+    """
+    from mlrank.cli.forecast import forecast_values, show_forecast
+    from mlrank.recipes.run import attempt_all, run_table
+    from mlrank.records import dump_json
+
+    forecasts: list[dict[str, Any]] = []
+
+    def forecast(plan: "TablePlan") -> None:
+        if as_json:
+            values = forecast_values(plan.config, results, plan.jobs)
+            table = (plan.times or plan.recipe).table
+            forecasts.append({"recipe": plan.recipe.name, "table": table, **values})
+        else:
+            show_forecast(plan.config, results, plan.jobs, as_json)
+
+    outcomes: list[TableOutcome] = []
+    for outcome in attempt_all(recipes, runner, forecast if dry_run else partial(run_table, runner=runner)):
+        outcomes.append(outcome)
+        if outcome.problem:
+            problem = f"{outcome.table} of {outcome.recipe} was not run: {outcome.problem}"
+            print(f"mlrank: {problem}", file=sys.stderr)
+        if outcome.comparison and not as_json:
+            _print_comparison(outcome.comparison)
+    if not dry_run:
+        _write_summary(outcomes, results, as_json)
+    elif as_json:
+        print(dump_json(forecasts), end="")
+    return 2 if any(outcome.problem or outcome.n_failed for outcome in outcomes) else 0
+
+
+def _write_summary(outcomes: list["TableOutcome"], results: Path, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from mlrank.recipes.run import write_summary
+    from mlrank.records import dump_json
+
+    summary, *_ = write_summary(outcomes, results)
+    if as_json:
+        shown = [asdict(outcome) | {"records": len(outcome.records)} for outcome in outcomes]
+        print(dump_json(shown), end="")
+    _console(as_json).print(f"written to {summary}", highlight=False, markup=False, soft_wrap=True)

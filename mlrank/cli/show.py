@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mlrank.records import RunFolder
 
-__all__ = ["show_run", "tell_failures"]
+__all__ = ["show_failures", "show_run"]
 
 
 def show_run(folder: "RunFolder", metrics: Sequence[str], as_json: bool) -> int:
@@ -24,10 +24,10 @@ def show_run(folder: "RunFolder", metrics: Sequence[str], as_json: bool) -> int:
             [to_grid(table) for table in build_tables(records, metrics, environments_of(folder, records))], "rich"
         )
         print(f"written to {folder.path}: runs/, tables/*.md, *.tex, *.csv")
-    return tell_failures(records)
+    return show_failures(records)
 
 
-def tell_failures(records: Sequence[Mapping[str, Any]]) -> int:
+def show_failures(records: Sequence[Mapping[str, Any]]) -> int:
     """Name the fits that failed, on stderr, and return the exit code."""
     from mlrank.records import run_label
 

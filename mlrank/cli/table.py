@@ -105,13 +105,13 @@ def table(
 
 def _print_as_in_paper(stored: "Stored", given: Sequence[str], format: TableFormat, decimals: int | None) -> None:
     from mlrank.errors import UserError
-    from mlrank.reproduce import paper_grids
+    from mlrank.recipes import paper_grids
 
     for name in [*given, *(["--decimals"] if decimals is not None else [])]:
         raise UserError(f"--layout paper has rows, columns and digits of its own, found it together with {name}")
     if format in (TableFormat.csv, TableFormat.json):
         raise UserError(f"--layout paper arranges tables for readers; {format.value} has one form")
-    print_grids(paper_grids(stored.records, stored.environments), format.value)
+    print_grids(paper_grids(stored.records, stored.environments, stored.origins), format.value)
 
 
 _COSTS = ("fit_seconds", "predict_seconds", "peak_memory")

@@ -1,8 +1,15 @@
 """Experiments as YAML: one file in, frozen and fully checked objects out."""
 
 from mlrank.config.grid import GridPoint, MethodConfig
-from mlrank.config.loading import load_config, load_stored_config, parse_config
-from mlrank.config.models import DatasetConfig, ExperimentConfig, SearchConfig, SplitConfig, SubsetConfig
+from mlrank.config.loading import config_of, load_config, load_stored_config, parse_config
+from mlrank.config.models import (
+    DatasetConfig,
+    ExperimentConfig,
+    RecipeConfig,
+    SearchConfig,
+    SplitConfig,
+    SubsetConfig,
+)
 from mlrank.config.names import named_solver
 from mlrank.yamlfile import FileErrors
 
@@ -12,9 +19,11 @@ __all__ = [
     "FileErrors",
     "GridPoint",
     "MethodConfig",
+    "RecipeConfig",
     "SearchConfig",
     "SplitConfig",
     "SubsetConfig",
+    "config_of",
     "load_config",
     "load_stored_config",
     "named_solver",

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from mlrank.config.findings import Findings
 from mlrank.config.grid import Axes, expand_range, looks_like_range, points
 from mlrank.config.names import show
-from mlrank.config.report import Report
 from mlrank.errors import UserError, unknown_name
 
 __all__ = ["Where", "check_points", "read_axes"]
@@ -25,7 +25,7 @@ def read_axes(
     given: dict[str, Any],
     beside: tuple[str, ...],
     where: Where,
-    report: Report,
+    findings: Findings,
 ) -> Axes:
     """Return the axes of the settings `given` to `cls`; `beside` are the other keys that may stand there."""
     if cls is None:
@@ -35,15 +35,15 @@ def read_axes(
     axes: dict[str, list[Placed]] = {}
     for key, value in given.items():
         if key in fields:
-            axes[key] = list(_values(key, value, hints.get(key, Any), (*where, key), report))
+            axes[key] = list(_values(key, value, hints.get(key, Any), (*where, key), findings))
         else:
-            report(unknown_name(f"setting of {what}", key, [*fields, *beside]), *where, key, key=True)
+            findings(unknown_name(f"setting of {what}", key, [*fields, *beside]), *where, key, key=True)
     absent = [name for name, field in fields.items() if name not in given and _has_no_default(field)]
     for name in absent:
-        report(f"{what} needs a value for '{name}'", *where)
+        findings(f"{what} needs a value for '{name}'", *where)
     if not absent:
         needed = {name for name, field in fields.items() if _has_no_default(field)}
-        _check_values(cls, {key: values for key, values in axes.items() if values}, needed, report)
+        _check_values(cls, {key: values for key, values in axes.items() if values}, needed, findings)
     return tuple((key, tuple(value for value, _ in values)) for key, values in axes.items())
 
 
@@ -58,27 +58,27 @@ def _hints(cls: type[Any]) -> dict[str, Any]:
         return {}
 
 
-def _values(key: str, value: Any, hint: Any, where: Where, report: Report) -> Iterator[Placed]:
+def _values(key: str, value: Any, hint: Any, where: Where, findings: Findings) -> Iterator[Placed]:
     """Yield the values of one axis that are of the type that `hint` wants."""
     if isinstance(value, list) and not value:
-        report(f"the grid of '{key}' is empty; give one value or more", *where)
+        findings(f"the grid of '{key}' is empty; give one value or more", *where)
     items = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
     if isinstance(value, str) and looks_like_range(value) and _fits(1, hint):
         try:
             items = [(None, power) for power in expand_range(value)]
         except ValueError as error:
-            report(str(error), *where)
+            findings(str(error), *where)
             return
     seen: list[tuple[bool, str]] = []
     for i, item in items:
         place = where if i is None else (*where, i)
         if not _fits(item, hint) or isinstance(item, (list, dict)):
-            report(f"{key} must be {_words(hint)}, found {show(item)}{_advice(item)}", *place)
+            findings(f"{key} must be {_words(hint)}, found {show(item)}{_advice(item)}", *place)
             continue
         item = float(item) if type(item) is int and _fits(0.5, hint) and hint is not Any else item
         identity = (isinstance(item, bool), repr(item + 0.0 if type(item) in (int, float) else item))
         if identity in seen:
-            report(f"the value {show(item)} of '{key}' is listed twice", *place)
+            findings(f"the value {show(item)} of '{key}' is listed twice", *place)
         else:
             seen.append(identity)
             yield item, place
@@ -131,7 +131,7 @@ def _failure(cls: type[Any], settings: dict[str, Any]) -> str | None:
     return None
 
 
-def _check_values(cls: type[Any], axes: dict[str, list[Placed]], needed: set[str], report: Report) -> None:
+def _check_values(cls: type[Any], axes: dict[str, list[Placed]], needed: set[str], findings: Findings) -> None:
     """Construct `cls` for every value of every axis, and report the values that it refuses.
 
     A value that `cls` refuses by itself may only want another setting beside it. So it is to blame if `cls` still
@@ -149,10 +149,10 @@ def _check_values(cls: type[Any], axes: dict[str, list[Placed]], needed: set[str
                 for size in range(len(others) + 1)
                 for left_out in combinations(others, size)
             ):
-                report(alone, *place)
+                findings(alone, *place)
 
 
-def check_points(cls: type[Any] | None, axes: Axes, where: Where, report: Report) -> None:
+def check_points(cls: type[Any] | None, axes: Axes, where: Where, findings: Findings) -> None:
     """Report the first combination of values that `cls` refuses though it takes each value."""
     if cls is None:
         return
@@ -160,5 +160,5 @@ def check_points(cls: type[Any] | None, axes: Axes, where: Where, report: Report
         refused = _failure(cls, point)
         if refused is not None:
             combination = ", ".join(f"{key}={show(value)}" for key, value in point.items())
-            report(f"these settings do not go together: {combination}: {refused}", *where, key=True)
+            findings(f"these settings do not go together: {combination}: {refused}", *where, key=True)
             return

@@ -1,25 +1,41 @@
-"""From YAML text to an ExperimentConfig, or to every problem of the file at once."""
+"""From YAML text or a mapping to an ExperimentConfig, or to every problem of it at once."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from mlrank.config.findings import Findings
 from mlrank.config.methods import read_methods
-from mlrank.config.models import DatasetConfig, ExperimentConfig, SearchConfig, SplitConfig, SubsetConfig
+from mlrank.config.models import (
+    DatasetConfig,
+    ExperimentConfig,
+    RecipeConfig,
+    SearchConfig,
+    SplitConfig,
+    SubsetConfig,
+)
 from mlrank.config.names import show
-from mlrank.config.report import Report
 from mlrank.errors import UserError, unknown_name
 from mlrank.resources import shipped
-from mlrank.yamlfile import FileErrors, parse_yaml, read_yaml
+from mlrank.yamlfile import Document, FileErrors, document_of, parse_yaml, read_yaml
 
-__all__ = ["load_config", "load_stored_config", "parse_config"]
+__all__ = ["config_of", "load_config", "load_stored_config", "parse_config"]
 
 # A folder with one of these files is the results folder of an experiment.
 RESULTS_MARKS = ("planned.json", "environment.json", "trials.jsonl")
 
-_BLOCKS = {"datasets": DatasetConfig, "split": SplitConfig, "subset": SubsetConfig, "search": SearchConfig}
+_BLOCKS: Mapping[str, type[BaseModel]] = {
+    "datasets": DatasetConfig,
+    "split": SplitConfig,
+    "subset": SubsetConfig,
+    "search": SearchConfig,
+    "recipe": RecipeConfig,
+}
+# Where a key that is unknown in its own block may belong; nobody writes the recipe by hand.
+_HOMES = ("datasets", "split", "subset", "search")
 
 _WANTED = {
     "int_type": "a whole number",
@@ -74,54 +90,66 @@ def load_stored_config(path: Path | str) -> ExperimentConfig:
 def parse_config(text: str, path_for_messages: Path | str, *, stored: bool = False) -> ExperimentConfig:
     """Read an experiment from YAML text; see `load_config`, and for `stored` `load_stored_config`.
 
-    Text of no file, such as a recipe's, is nowhere to be looked at: `path_for_messages` then is no Path, and mistakes
-    that show with the data are told without a place.
+    Mistakes that show only with the data are placed in the file if `path_for_messages` is a Path.
     """
-    data, positions, problems = parse_yaml(text, path_for_messages)
-    report = Report(positions, stored)
-    report.problems += problems
-    methods = {}
+    document = parse_yaml(text, path_for_messages)
+    config = _checked(document, stored)
+    return config.read_from(document.positions) if isinstance(path_for_messages, Path) else config
+
+
+def config_of(mapping: Mapping[str, Any], name: str) -> ExperimentConfig:
+    """Read an experiment from a mapping as a YAML file would hold it; `name` is what messages call it.
+
+    Raises
+    ------
+    UserError
+        As `load_config`; messages name the keys that lead to a value instead of its line.
+    """
+    return _checked(document_of(mapping, name), stored=False)
+
+
+def _checked(document: Document, stored: bool) -> ExperimentConfig:
+    data, positions, problems = document
+    findings = Findings(positions, stored)
+    findings.problems += problems
     if "methods" in data:
-        methods = read_methods(data["methods"], report)
-        data = {**data, "methods": methods}
+        data = {**data, "methods": read_methods(data["methods"], findings)}
     try:
         config = ExperimentConfig.model_validate(data)
     except ValidationError as error:
         for detail in error.errors(include_url=False):
-            _translate(detail, report)
-    if report.problems:
-        raise FileErrors(report.problems)
-    return config.read_from(positions) if isinstance(path_for_messages, Path) else config
+            _translate(detail, findings)
+    if findings.problems:
+        raise FileErrors(findings.problems)
+    return config
 
 
-def _translate(detail: ErrorDetails, report: Report) -> None:
-    """Report one of pydantic's findings in our words."""
+def _translate(detail: ErrorDetails, findings: Findings) -> None:
+    """Add one of pydantic's findings, in our words."""
     kind, where, context = detail["type"], detail["loc"], detail.get("ctx", {})
     key = where[-1] if where else ""
     if kind == "block":
         for inner, message in context["problems"]:
-            report(message, *where, *inner, key=bool(inner))
+            findings(message, *where, *inner, key=bool(inner))
     elif kind == "value_error":
-        report(str(context["error"]), *where)
+        findings(str(context["error"]), *where)
     elif kind == "missing":
-        report(f"the key '{key}' is missing", *where[:-1])
+        findings(f"the key '{key}' is missing", *where[:-1])
     elif kind == "extra_forbidden":
-        report(_unknown_key(str(key), str(where[0]) if len(where) > 1 else None), *where, key=True)
+        findings(_unknown_key(str(key), str(where[0]) if len(where) > 1 else None), *where, key=True)
     else:
-        report(f"{_name(where)} must be {_wanted(kind, context)}, found {show(detail['input'])}", *where)
+        findings(f"{_name(where)} must be {_wanted(kind, context)}, found {show(detail['input'])}", *where)
 
 
 def _unknown_key(key: str, block: str | None) -> str:
     """Say which key was meant, or in which other block it would be known."""
-    model: Any = _BLOCKS[block] if block else ExperimentConfig
-    message = unknown_name(f"key of {block}" if block else "key", key, model.model_fields)
-    homes: dict[str, Any] = {f"into '{name}: {{...}}'": other for name, other in _BLOCKS.items() if name != block}
+    model = _BLOCKS[block] if block else ExperimentConfig
+    homes = {f"into '{name}: {{...}}'": _BLOCKS[name] for name in _HOMES if name != block}
     homes |= {"at the top level": ExperimentConfig} if block else {}
     fitting = [home for home, other in homes.items() if key in other.model_fields]
-    if "Did you mean" in message or not fitting:
-        return message
-    unknown, known = message.split(" Known: ")
-    return f"{unknown} It goes {' or '.join(fitting)}. Known: {known}"
+    otherwise = f"It goes {' or '.join(fitting)}." if fitting else ""
+    known = set(model.model_fields) - {"recipe"}
+    return unknown_name(f"key of {block}" if block else "key", key, known, otherwise=otherwise)
 
 
 def _name(where: tuple[str | int, ...]) -> str:

@@ -19,7 +19,7 @@ from mlrank.config.names import (
 from mlrank.config.places import Places
 from mlrank.yamlfile import Positions
 
-__all__ = ["DatasetConfig", "ExperimentConfig", "SearchConfig", "SplitConfig", "SubsetConfig"]
+__all__ = ["DatasetConfig", "ExperimentConfig", "RecipeConfig", "SearchConfig", "SplitConfig", "SubsetConfig"]
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -38,6 +38,7 @@ _SPLIT_USES = {
 
 # What is done with unknown label entries for a solver that cannot leave them out.
 UNKNOWN_LABELS = ("refuse", "absent")
+RECIPE_PARTS = ("table", "times", "related", "figure")
 SEARCH_STRATEGIES = ("grid", "staged", "halving", "random")
 
 # Where inside a block, and what is wrong there.
@@ -212,6 +213,20 @@ class SearchConfig(BaseModel):
         return self
 
 
+class RecipeConfig(BaseModel):
+    """The recipe that an experiment comes from; it changes no result.
+
+    `part` is what of the recipe it makes, `grid` a name of its grids, and `option` the data set of its list.
+    """
+
+    model_config = _FROZEN
+
+    name: Text
+    part: Annotated[str, BeforeValidator(one_of("part of a recipe", lambda: RECIPE_PARTS))] = "table"
+    grid: Text | None = None
+    option: Text | None = None
+
+
 class ExperimentConfig(BaseModel):
     """A whole experiment, checked as far as it can be without the data."""
 
@@ -229,6 +244,7 @@ class ExperimentConfig(BaseModel):
     search: SearchConfig = SearchConfig()
     metrics: Annotated[tuple[MetricName, ...], BeforeValidator(_as_tuple), Field(min_length=1)] = TABLE_METRICS
     seed: Annotated[int, Field(ge=0)] = 0
+    recipe: RecipeConfig | None = None
     _places: Places = PrivateAttr(Places())
 
     @property
@@ -274,6 +290,7 @@ class ExperimentConfig(BaseModel):
 
         Write them with `mlrank.yamlfile.dump_yaml`: the order of keys is the order of methods and axes.
         """
+        recipe = {} if self.recipe is None else {"recipe": self.recipe.model_dump(exclude_none=True)}
         return {
             "name": self.name,
             "datasets": [dataset.resolved() for dataset in self.datasets],
@@ -285,4 +302,5 @@ class ExperimentConfig(BaseModel):
             "search": self.search.model_dump(exclude_none=True),
             "metrics": list(self.metrics),
             "seed": self.seed,
+            **recipe,
         }

@@ -9,7 +9,7 @@ from mlrank.errors import UserError, unknown_name
 from mlrank.explain.documented import Documented, documented
 from mlrank.explain.rules import rules_of
 from mlrank.metrics import METRICS
-from mlrank.reproduce import CELL_VERDICTS, CLAIM_VERDICTS, GRADES, load_recipe, recipes
+from mlrank.recipes import CELL_VERDICTS, CLAIM_VERDICTS, GRADES, load_recipe, recipes
 from mlrank.solvers import PROJECTIONS, SOLVERS, Capabilities
 from mlrank.tables import RUNTIMES, Grid, Shown
 from mlrank.thresholds import THRESHOLDS

@@ -204,7 +204,7 @@ def test_a_split_larger_than_the_data_is_refused_before_any_fit(mlrank, tmp_path
         (["reproduce", "imageclef", "--labels", "x.xml"], "mlrank: --test and --labels go with --data"),
         (
             ["reproduce", "msrc", "--table", "3", "--figures"],
-            "mlrank: --figures are drawn beside the recipe's own table",
+            "mlrank: figures are drawn beside the recipe's own table",
         ),
         (
             ["reproduce", "msrc", "--table", "Table"],
@@ -230,7 +230,11 @@ def test_a_results_folder_that_cannot_be_made_is_told_before_any_fit(mlrank, tmp
 def test_a_table_of_related_labels_whose_fit_failed_is_told(mlrank, monkeypatch):
     names = {"dataset": {"name": "msrc"}, "split": "r0", "method": "SLRM"}
     record = {"status": "failed", **names, "error": "Traceback\nMemoryError: too large\n"}
-    monkeypatch.setattr("mlrank.cli.related.run_asked", lambda *asked: SimpleNamespace(runs=lambda: [record]))
+
+    def run(*given, **options):
+        return SimpleNamespace(runs=lambda: [record])
+
+    monkeypatch.setattr("mlrank.cli.progress.run_with_progress", run)
     code, _, err = mlrank("reproduce", "msrc", "--table", "3", "--quiet")
     assert (code, err) == (2, "mlrank: msrc / r0 / SLRM failed: MemoryError: too large\n")
 

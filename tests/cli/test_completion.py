@@ -8,7 +8,7 @@ import pytest
 
 from mlrank.cli import completion
 from mlrank.datasets import read_catalogue
-from mlrank.reproduce import recipes
+from mlrank.recipes import recipes
 from mlrank.solvers import PROJECTIONS, SOLVERS
 from tests.experiment.kills import ROOT
 

@@ -6,7 +6,7 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-import mlrank.reproduce
+import mlrank.recipes
 from mlrank.cli import app
 from mlrank.errors import UserError
 from mlrank.models.file import load_model
@@ -58,9 +58,9 @@ related:
 @pytest.fixture
 def reproduce(tmp_path, monkeypatch):
     (tmp_path / "tiny.yaml").write_text(RECIPE)
-    read = mlrank.reproduce.load_recipe
-    monkeypatch.setattr("mlrank.reproduce.load_recipe", lambda name: read(name, tmp_path))
-    monkeypatch.setattr("mlrank.datasets.is_available", lambda name: name == "yeast")
+    read = mlrank.recipes.load_recipe
+    monkeypatch.setattr("mlrank.recipes.load_recipe", lambda name: read(name, tmp_path))
+    monkeypatch.setattr("mlrank.recipes.run.is_available", lambda name: name == "yeast")
 
     def invoke(*words):
         shared = ["--results", str(tmp_path / "r"), "--jobs", "1", "--quiet"]
@@ -111,9 +111,9 @@ def test_a_dry_run_of_related_labels_fits_nothing(reproduce, tmp_path):
     [
         ([], "which recipe"),
         (["tiny", "--test", "t.svm"], "--test and --labels go with --data"),
-        (["tiny", "--table", "3", "--grid", "paper"], "--grid is of the recipe's own table"),
+        (["tiny", "--table", "3", "--grid", "paper"], "a grid belongs to the recipe's own table"),
         (["tiny", "--fetch", "--data", "d.svm"], "give one of them"),
-        (["tiny", "--table", "3", "--figures"], "--figures are drawn beside the recipe's own table"),
+        (["tiny", "--table", "3", "--figures"], "figures are drawn beside the recipe's own table"),
         (["all", "--figures"], "--figures is of one recipe, found together with 'all'"),
     ],
 )

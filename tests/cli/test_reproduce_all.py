@@ -6,9 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mlrank.cli import app
-from mlrank.cli.attempts import Asked
-from mlrank.cli.reproduce_all import reproduce_all
-from mlrank.reproduce import Claim, DataOption, Recipe, TimesTable
+from mlrank.recipes import Claim, DataOption, Recipe, TimesTable
 
 SOLVERS = {"slow": {"solver": "knn", "n_neighbors": 9}, "fast": {"solver": "knn"}}
 TIMES = TimesTable(
@@ -39,18 +37,28 @@ def recipe(name, dataset="yeast", **changes):
     )
 
 
-def asked(tmp_path, **changes):
-    given = Asked(tmp_path, 1, None, True, False, False, False, "error")
-    return given._replace(**changes)
+@pytest.fixture
+def reproduce_all(tmp_path, monkeypatch):
+    """Runs the command for the recipes given, in `tmp_path`."""
+
+    def invoke(made, *words):
+        by_name = {one.name: one for one in made}
+        monkeypatch.setattr("mlrank.recipes.recipes", lambda: list(by_name))
+        monkeypatch.setattr("mlrank.recipes.load_recipe", by_name.get)
+        shared = ["--results", str(tmp_path), "--jobs", "1", "--quiet"]
+        return CliRunner().invoke(app, ["reproduce", "all", *shared, *words])
+
+    return invoke
 
 
 def rows(text):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "|" in line]
 
 
-def test_every_table_has_a_line_and_one_without_data_stops_no_other(tmp_path, capfd):
+def test_every_table_has_a_line_and_one_without_data_stops_no_other(tmp_path, reproduce_all):
     recipes = [recipe("absent", dataset="user"), recipe("plain"), recipe("timed", times=TIMES)]
-    assert reproduce_all(recipes, asked(tmp_path)) == 2
+    done = reproduce_all(recipes)
+    assert done.exit_code == 2
     page = tmp_path / "reference" / "SUMMARY.md"
     text = page.read_text("utf-8")
     body = [row for row in rows(text) if row[0] not in ("table",) and not row[0].startswith("---")]
@@ -65,38 +73,40 @@ def test_every_table_has_a_line_and_one_without_data_stops_no_other(tmp_path, ca
     for row in body[1:]:
         name = row[0].split("(")[1].rstrip(")")
         assert (tmp_path / "reference" / name).read_text("utf-8").startswith("**")
-    assert "of absent was not run: no data" in capfd.readouterr().err
+    assert "of absent was not run: no data" in done.stderr
     # once more: nothing is run again, and the page is the same to the byte
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("runs/**/*.json")}
     assert before
-    assert reproduce_all(recipes, asked(tmp_path)) == 2
+    assert reproduce_all(recipes).exit_code == 2
     assert page.read_text("utf-8") == text
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("runs/**/*.json")} == before
 
 
-def test_whatever_breaks_is_told_and_an_interrupt_stops_all(tmp_path, monkeypatch):
-    import typer
-
-    from mlrank.cli import reproduce_all as module
-
-    def broken(plan, asked):
+def test_whatever_breaks_is_reported_and_an_interrupt_stops_all(tmp_path, monkeypatch, reproduce_all):
+    def broken(plan, runner):
         raise ZeroDivisionError("a\nb")
 
-    monkeypatch.setattr(module, "attempt", broken)
-    assert reproduce_all([recipe("plain")], asked(tmp_path)) == 2
-    assert "**Figure 1, plain**: not run: a b" in (tmp_path / "reference" / "SUMMARY.md").read_text("utf-8")
+    monkeypatch.setattr("mlrank.recipes.run.run_table", broken)
+    assert reproduce_all([recipe("plain")]).exit_code == 2
+    page = tmp_path / "reference" / "SUMMARY.md"
+    assert "**Figure 1, plain**: not run: a b" in page.read_text("utf-8")
+    page.unlink()
 
-    def interrupted(plan, asked):
-        raise typer.Exit(130)
+    def interrupted(config, results_dir, jobs, notify, **options):
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "attempt", interrupted)
-    with pytest.raises(typer.Exit):
-        reproduce_all([recipe("plain")], asked(tmp_path))
+    monkeypatch.undo()
+    monkeypatch.setattr("mlrank.experiment.run", interrupted)
+    done = reproduce_all([recipe("plain"), recipe("other")])
+    assert done.exit_code == 130
+    assert done.stderr == "mlrank: interrupted before the first fit, the same command goes on from there\n"
+    assert not page.exists()
 
 
-def test_it_exits_with_0_if_all_ran_and_prints_json(tmp_path, capfd):
-    assert reproduce_all([recipe("plain")], asked(tmp_path, as_json=True)) == 0
-    (found,) = json.loads(capfd.readouterr().out)
+def test_it_exits_with_0_if_all_ran_and_prints_json(reproduce_all):
+    done = reproduce_all([recipe("plain")], "--json")
+    assert done.exit_code == 0
+    (found,) = json.loads(done.stdout)
     assert (found["recipe"], found["comparison"]["grade"], found["records"]) == ("plain", "stand-in", 2)
     assert {cell["verdict"] for cell in found["comparison"]["cells"]} == {"not comparable"}
 
@@ -107,21 +117,17 @@ def test_what_is_of_one_recipe_is_refused(words):
     assert str(result.exception) == f"{words.split()[0]} is of one recipe, found together with 'all'"
 
 
-def test_a_dry_run_runs_and_writes_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("mlrank.reproduce.recipes", lambda: ["plain"])
-    monkeypatch.setattr("mlrank.reproduce.load_recipe", recipe)
-    result = CliRunner().invoke(app, ["reproduce", "all", "--dry-run", "--results", str(tmp_path)])
-    assert result.exit_code == 0
-    assert "2 of 2 fits are left" in result.stdout
+def test_a_dry_run_runs_and_writes_nothing(tmp_path, reproduce_all):
+    done = reproduce_all([recipe("plain")], "--dry-run")
+    assert done.exit_code == 0
+    assert "2 of 2 fits are left" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_dry_run_as_json_is_one_array_with_an_object_for_each_table(tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr("mlrank.reproduce.recipes", lambda: ["one", "two"])
-    monkeypatch.setattr("mlrank.reproduce.load_recipe", recipe)
-    result = CliRunner().invoke(app, ["reproduce", "all", "--dry-run", "--json", "--results", str(tmp_path)])
-    assert result.exit_code == 0
-    found = json.loads(result.stdout)
+def test_a_dry_run_as_json_is_one_array_with_an_object_for_each_table(tmp_path, reproduce_all):
+    done = reproduce_all([recipe("one"), recipe("two")], "--dry-run", "--json")
+    assert done.exit_code == 0
+    found = json.loads(done.stdout)
     assert [entry["recipe"] for entry in found] == ["one", "two"]
     for entry in found:
         assert {"table", "jobs", "memory_available", "seconds"} < set(entry)

@@ -322,7 +322,7 @@ def test_reproduce_fetches_what_its_recipe_wants(tmp_path, monkeypatch, server, 
     from importlib import import_module
 
     reproduce = import_module("mlrank.cli.reproduce")
-    from mlrank.reproduce import load_recipe
+    from mlrank.recipes import load_recipe
 
     monkeypatch.delenv("MLRANK_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -12,8 +12,8 @@ from mlrank.errors import UserError
 from mlrank.explain import explain, topics, values_of
 from mlrank.explain.documented import documented, reflow
 from mlrank.metrics import METRICS
+from mlrank.recipes import load_recipe
 from mlrank.records import RunFolder
-from mlrank.reproduce import load_recipe
 from mlrank.solvers import PROJECTIONS, SOLVERS
 from mlrank.thresholds import THRESHOLDS
 from tests.stats.records import arrays, table

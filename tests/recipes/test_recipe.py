@@ -4,7 +4,7 @@ import pytest
 
 from mlrank.config import parse_config
 from mlrank.errors import UserError
-from mlrank.reproduce import banner, better_options, choose_data, experiment_mapping, load_recipe, recipes
+from mlrank.recipes import banner, better_options, choose_data, experiment_mapping, load_recipe, recipes
 from mlrank.yamlfile import dump_yaml
 
 
@@ -82,6 +82,7 @@ def test_the_experiment_takes_the_grid_and_what_the_option_overrides(recipe):
             "A": {"solver": "binary_svm", "C": [1, 8]},
             "B": {"solver": "rank_svm", "threshold": "svr_midpoint", "C": 8},
         },
+        "recipe": {"name": "tiny", "part": "table", "grid": "coarse", "option": "real"},
     }
 
 
@@ -112,11 +113,11 @@ def test_an_unknown_grid_is_a_users_mistake(recipe):
 
 def test_the_first_lines_say_which_data_ran_and_how_to_get_better_ones(recipe):
     real, fake = recipe.data[1:]
-    assert banner(recipe, real, []) == [
+    assert banner(recipe, recipe.table, real, []) == [
         "tiny: Table 9 of Somebody, 2000",
         "data: real (same data and split): the files of the paper",
     ]
-    assert banner(recipe, fake, better_options(recipe, fake)) == [
+    assert banner(recipe, recipe.table, fake, better_options(recipe, fake)) == [
         "tiny: Table 9 of Somebody, 2000",
         "data: fake (stand-in data): made up",
         "on stand-in data the numbers below say nothing about the paper",

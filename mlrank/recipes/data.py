@@ -5,7 +5,7 @@ from copy import deepcopy
 from typing import Any
 
 from mlrank.errors import UserError, unknown_name
-from mlrank.reproduce.recipe import GRADES, USER, DataOption, Recipe
+from mlrank.recipes.recipe import GRADES, USER, DataOption, Recipe
 
 __all__ = ["banner", "better_options", "choose_data", "experiment_mapping"]
 
@@ -44,10 +44,10 @@ def better_options(recipe: Recipe, option: DataOption) -> list[DataOption]:
     return list(recipe.data[: recipe.data.index(option)])
 
 
-def banner(recipe: Recipe, option: DataOption, missing_options: Sequence[DataOption]) -> list[str]:
+def banner(recipe: Recipe, table: str, option: DataOption, missing_options: Sequence[DataOption]) -> list[str]:
     """Return the lines to print first: which table, which data, how to get better ones."""
     lines = [
-        f"{recipe.name}: {recipe.table} of {recipe.paper}",
+        f"{recipe.name}: {table} of {recipe.paper}",
         f"data: {_called(option)} ({GRADES[option.grade]}): {option.note}",
     ]
     if option.grade == "stand-in":
@@ -88,7 +88,8 @@ def experiment_mapping(recipe: Recipe, option: DataOption, grid: str, user_data:
     overrides = {key: deepcopy(getattr(option, key)) for key in ("subset", "split") if getattr(option, key) is not None}
     name = recipe.name if grid == recipe.default_grid else f"{recipe.name}-{grid}"
     dataset = deepcopy(user_data) if option.dataset == USER else option.dataset
-    mapping = {"name": name, "datasets": [dataset], **experiment, **overrides}
+    origin = {"name": recipe.name, "part": "table", "grid": grid, "option": option.dataset}
+    mapping = {"name": name, "datasets": [dataset], **experiment, **overrides, "recipe": origin}
     if grid in recipe.effort:
         for part, changes in recipe.effort[grid].model_dump(exclude_defaults=True).items():
             mapping[part] = {**mapping.get(part, {}), **changes}

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from mlrank.config import RecipeConfig
 from mlrank.errors import UserError
-from mlrank.reproduce.papertable import TableLayout
-from mlrank.reproduce.parts import grade_on
-from mlrank.reproduce.recipe import GRADES, USER, Recipe, load_recipe, recipes
+from mlrank.recipes.papertable import TableLayout
+from mlrank.recipes.recipe import GRADES, USER, Recipe, load_recipe, recipes
+from mlrank.recipes.recipe_parts import grade_on
 from mlrank.tables import Cell, Grid, Row, Shown, Table, build_tables
 from mlrank.tables.arrange import NONE, common_marks, marks_of, merged_notes, without_certificate
 
@@ -15,7 +16,6 @@ __all__ = ["paper_grids", "recipe_grids"]
 Record = Mapping[str, Any]
 Environments = Mapping[str, Mapping[str, Any]]
 SECONDS = "fit_seconds"
-TIMES = "-times"
 
 
 class _Part(NamedTuple):
@@ -40,19 +40,24 @@ class _Part(NamedTuple):
         return self.found.metrics == (SECONDS,)
 
 
-def paper_grids(records: Sequence[Record], environments: Environments) -> list[Grid]:
+def paper_grids(
+    records: Sequence[Record], environments: Environments, origins: Mapping[str, RecipeConfig | None]
+) -> list[Grid]:
     """Return the tables of papers that runs of recipes belong to; those of several recipes may share one.
+
+    Parameters
+    ----------
+    origins : per experiment, the recipe that it comes from
 
     Raises
     ------
     UserError
         If an experiment is of no recipe, its paper prints no table of it, or two are of the same recipe.
     """
-    known = recipes()
     taken: dict[tuple[str, bool], str] = {}
     parts = []
     for experiment in dict.fromkeys(record["experiment"] for record in records):
-        name, timed = _recipe_of(experiment, known)
+        name, timed = _recipe_of(experiment, origins.get(experiment))
         if (name, timed) in taken:
             raise UserError(f"'{taken[name, timed]}' and '{experiment}' are runs of the same table: give one of them")
         taken[name, timed] = experiment
@@ -68,13 +73,11 @@ def recipe_grids(recipe: Recipe, timed: bool, records: Sequence[Record], environ
     return _grids([_part(recipe, timed, records, environments)])
 
 
-def _recipe_of(experiment: str, known: Sequence[str]) -> tuple[str, bool]:
+def _recipe_of(experiment: str, origin: RecipeConfig | None) -> tuple[str, bool]:
     """Return the recipe that an experiment is of, and whether it is of run times."""
-    if experiment.removesuffix(TIMES) in known:
-        return experiment.removesuffix(TIMES), experiment.endswith(TIMES)
-    for name in known:
-        if experiment.startswith(f"{name}-") and experiment.removeprefix(f"{name}-") in load_recipe(name).grids:
-            return name, False
+    known = recipes()
+    if origin is not None and origin.name in known and origin.part in ("table", "times"):
+        return origin.name, origin.part == "times"
     raise UserError(
         f"--layout paper is of runs of 'mlrank reproduce', '{experiment}' is of none of its recipes: {', '.join(known)}"
     )

@@ -10,8 +10,8 @@ import numpy as np
 
 from mlrank.arrays import FloatArray
 from mlrank.metrics import METRICS
-from mlrank.reproduce.evidence import Decision, Finding, better, decide, within
-from mlrank.reproduce.recipe import GRADES, Claim
+from mlrank.recipes.evidence import Decision, Finding, better, decide, within
+from mlrank.recipes.recipe import GRADES, Claim
 from mlrank.stats import say_p
 
 __all__ = ["ClaimResult", "Record", "claim_line", "combined", "judge", "share_of", "test_words", "values_over_splits"]

@@ -4,7 +4,7 @@ from typing import Literal, Self, TypeAlias
 
 from pydantic import BaseModel, Field, model_validator
 
-from mlrank.reproduce.parts import FROZEN
+from mlrank.recipes.recipe_parts import FROZEN
 
 __all__ = ["Side", "TableLayout"]
 

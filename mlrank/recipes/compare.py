@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from mlrank.reproduce.claims import ClaimResult, Record, judge, share_of, values_over_splits
-from mlrank.reproduce.parts import grade_on
-from mlrank.reproduce.recipe import GRADES, USER, DataOption, Recipe
-from mlrank.reproduce.verdicts import judge_cell, printed_decimals
+from mlrank.recipes.claims import ClaimResult, Record, judge, share_of, values_over_splits
+from mlrank.recipes.recipe import GRADES, USER, DataOption, Recipe
+from mlrank.recipes.recipe_parts import grade_on
+from mlrank.recipes.verdicts import judge_cell, printed_decimals
 
 __all__ = ["SECONDS", "ClaimResult", "ComparedCell", "Comparison", "compare"]
 

@@ -6,9 +6,9 @@ from statistics import fmean, stdev
 from typing import Any, TypeAlias
 
 from mlrank.plots import Curve, Level, Panel, PanelFigure
-from mlrank.reproduce.claims import Record
-from mlrank.reproduce.parts import GRADES, USER, DataOption, FigureRecipe, grade_on
-from mlrank.reproduce.recipe import Recipe
+from mlrank.recipes.claims import Record
+from mlrank.recipes.recipe import Recipe
+from mlrank.recipes.recipe_parts import GRADES, USER, DataOption, FigureRecipe, grade_on
 
 __all__ = ["FLAT", "figure_experiments", "paper_figure"]
 
@@ -30,7 +30,8 @@ def figure_experiments(
     """
     figure = recipe.figures[name]
     dataset = deepcopy(user_data) if option.dataset == USER else option.dataset
-    base = deepcopy(recipe.experiment) | {"datasets": [dataset]}
+    origin = {"name": recipe.name, "part": "figure", "option": option.dataset}
+    base = deepcopy(recipe.experiment) | {"datasets": [dataset], "recipe": origin}
     for key in ("split", "subset"):
         for source in (option, figure):
             if getattr(source, key) is not None:

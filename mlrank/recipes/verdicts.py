@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mlrank.arrays import FloatArray
-from mlrank.reproduce.evidence import ALPHA
+from mlrank.recipes.evidence import ALPHA
 from mlrank.stats import resampled_t, say_p
 
 __all__ = ["CELL_VERDICTS", "CLAIM_VERDICTS", "NEAR", "NEAR_SHARE", "Judged", "judge_cell", "printed_decimals"]

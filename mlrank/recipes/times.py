@@ -7,12 +7,12 @@ import numpy as np
 
 from mlrank.arrays import FloatArray
 from mlrank.errors import UserError
-from mlrank.reproduce.claims import ClaimResult, combined, share_of
-from mlrank.reproduce.compare import SECONDS, ComparedCell, Comparison, option_records
-from mlrank.reproduce.data import experiment_mapping
-from mlrank.reproduce.evidence import Finding, better, decide
-from mlrank.reproduce.parts import grade_on, is_called
-from mlrank.reproduce.recipe import GRADES, DataOption, Recipe, TimesTable
+from mlrank.recipes.claims import ClaimResult, combined, share_of
+from mlrank.recipes.compare import SECONDS, ComparedCell, Comparison, option_records
+from mlrank.recipes.data import experiment_mapping
+from mlrank.recipes.evidence import Finding, better, decide
+from mlrank.recipes.recipe import GRADES, DataOption, Recipe, TimesTable
+from mlrank.recipes.recipe_parts import grade_on, is_called
 
 __all__ = ["compare_times", "times_mapping", "times_of"]
 
@@ -41,7 +41,8 @@ def times_mapping(recipe: Recipe, times: TimesTable, option: DataOption, user_da
     mapping = experiment_mapping(recipe, option, recipe.default_grid, user_data)
     methods = {name: dict(settings) for name, settings in times.methods.items()}
     split = mapping["split"] if times.repeats is None else mapping["split"] | {"repeats": times.repeats}
-    return mapping | {"name": f"{recipe.name}-times", "methods": methods, "split": split}
+    origin = mapping["recipe"] | {"part": "times"}
+    return mapping | {"name": f"{recipe.name}-times", "methods": methods, "split": split, "recipe": origin}
 
 
 def compare_times(recipe: Recipe, times: TimesTable, option: DataOption, records: Sequence[Record]) -> Comparison:

@@ -4,10 +4,9 @@ from math import prod
 
 import pytest
 
-from mlrank.config import parse_config
+from mlrank.config import config_of
 from mlrank.datasets.catalogue import is_known
-from mlrank.reproduce import experiment_mapping, load_recipe
-from mlrank.yamlfile import dump_yaml
+from mlrank.recipes import experiment_mapping, load_recipe
 
 # Table 1: SMSE, MLLS, MCGF, BKNN.
 PAPER = {
@@ -23,7 +22,7 @@ def experiments(name, grid):
     recipe = load_recipe(name)
     for option in recipe.data:
         files = {"train": "a.svm"} if option.dataset == "user" else None
-        yield option, parse_config(dump_yaml(experiment_mapping(recipe, option, grid, files)), f"{name}.yaml")
+        yield option, config_of(experiment_mapping(recipe, option, grid, files), f"{name}.yaml")
 
 
 @pytest.mark.parametrize("name", PAPER)

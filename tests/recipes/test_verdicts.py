@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from mlrank.reproduce import CELL_VERDICTS, CLAIM_VERDICTS, compare, judge_cell, load_recipe
-from mlrank.reproduce.evidence import Finding, better, decide, partial_conjunction, within
+from mlrank.recipes import CELL_VERDICTS, CLAIM_VERDICTS, compare, judge_cell, load_recipe
+from mlrank.recipes.evidence import Finding, better, decide, partial_conjunction, within
 
 SHARE = 4 / 6
 
@@ -150,8 +150,8 @@ def test_all_equal_scores_give_no_test_and_no_verdict(recipe, make):
 
 
 def test_times_over_several_splits_are_tested_by_their_logarithms(folder, make):
-    from mlrank.reproduce import compare_times
-    from tests.reproduce.test_times import TIMES, run
+    from mlrank.recipes import compare_times
+    from tests.recipes.test_times import TIMES, run
 
     path = folder / "tiny.yaml"
     path.write_text(path.read_text() + TIMES)

@@ -8,8 +8,8 @@ from mlrank.arrays import FloatArray, IntArray, as_dense
 from mlrank.datasets import Dataset
 from mlrank.errors import UserError
 from mlrank.plots import RegionFigure, RegionPanel
-from mlrank.reproduce.parts import GRADES, DataOption, grade_on
-from mlrank.reproduce.recipe import Recipe
+from mlrank.recipes.recipe import Recipe
+from mlrank.recipes.recipe_parts import GRADES, DataOption, grade_on
 
 __all__ = ["plane_figure"]
 

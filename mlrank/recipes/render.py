@@ -2,18 +2,17 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from mlrank.errors import unknown_name
-from mlrank.reproduce.compare import SECONDS, ComparedCell, Comparison
-from mlrank.tables import FORMATS
-from mlrank.tables.markup import latex, latex_table, markdown, markdown_table
+from mlrank.recipes.compare import SECONDS, ComparedCell, Comparison
+from mlrank.tables import FORMATS, Grid, Shown, render_grids
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-__all__ = ["comparison_to_rich", "render_comparison"]
+__all__ = ["comparison_grid", "comparison_to_rich", "render_comparison"]
 
 DECIMALS = 4
 SECONDS_DECIMALS = 2
@@ -37,16 +36,16 @@ def render_comparison(comparison: Comparison, fmt: str) -> str:
     """
     if fmt not in FORMATS:
         raise ValueError(unknown_name("format of a comparison", fmt, FORMATS))
-    if fmt == "csv":
-        return _csv(comparison)
-    if fmt == "latex":
-        header, *rows = _grid(comparison, latex)
-        below = [latex(line) for line in _below(comparison)]
-        return latex_table(latex(comparison.title), header, rows, _sides(header), below)
-    header, *rows = _grid(comparison, markdown)
-    below = [f"- {markdown(line)}" for line in _below(comparison)]
-    lines = [f"**{markdown(comparison.title)}**", "", *markdown_table(header, rows, _sides(header)), "", *below]
-    return "\n".join(lines) + "\n"
+    return _csv(comparison) if fmt == "csv" else render_grids([comparison_grid(comparison)], fmt)
+
+
+def comparison_grid(comparison: Comparison) -> Grid:
+    """Return one row per method: per metric the paper's number, ours, the difference, the verdict; claims below."""
+    header, *rows = _grid(comparison)
+    claims = [line for claim in comparison.claims for line in (claim.line, *claim.details)]
+    notes = (*claims, *_reasons(comparison), *comparison.notes)
+    body = tuple(tuple(map(Shown, row)) for row in rows)
+    return Grid(comparison.title, tuple(header), "l" + "r" * (len(header) - 1), body, notes)
 
 
 def comparison_to_rich(comparison: Comparison) -> "Group":
@@ -58,7 +57,7 @@ def comparison_to_rich(comparison: Comparison) -> "Group":
 
     # Numbers must not be broken over lines, so what is wide becomes long: one line per number.
     wide = len({cell.metric for cell in comparison.cells}) > METRICS_ABREAST
-    header, *rows = _lines(comparison) if wide else _grid(comparison, str)
+    header, *rows = _lines(comparison) if wide else _grid(comparison)
     shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     for place, name in enumerate(header):
         shown.add_column(
@@ -77,11 +76,6 @@ def comparison_to_rich(comparison: Comparison) -> "Group":
     return Group(Text(comparison.title, style="bold"), Text(), shown, Text(), *claims, *notes)
 
 
-def _below(comparison: Comparison) -> list[str]:
-    claims = [line for claim in comparison.claims for line in (claim.line, *claim.details)]
-    return [*claims, *_reasons(comparison), *comparison.notes]
-
-
 def _reasons(comparison: Comparison) -> Iterator[str]:
     """Yield why each verdict was given; cells with one reason share a line."""
     about: dict[tuple[str, str], list[str]] = {}
@@ -91,20 +85,19 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
         yield f"{verdict}: {', '.join(names)}: {reason}"
 
 
-def _sides(header: list[str]) -> str:
-    return "l" + "r" * (len(header) - 1)
-
-
-def _grid(comparison: Comparison, escape: Callable[[str], str]) -> list[list[str]]:
+def _grid(comparison: Comparison) -> list[list[str]]:
     """Return the header and one row per method: per metric the paper's number, ours, the difference, the verdict."""
     metrics = list(dict.fromkeys(cell.metric for cell in comparison.cells))
     methods = list(dict.fromkeys(cell.method for cell in comparison.cells))
     cells = {(cell.method, cell.metric): cell for cell in comparison.cells}
     header = ["method", *(f"{metric} {part}" for metric in metrics for part in PARTS)]
-    body = [
-        [method, *(text for metric in metrics for text in _texts(cells.get((method, metric))))] for method in methods
+    return [
+        header,
+        *(
+            [method, *(text for metric in metrics for text in _texts(cells.get((method, metric))))]
+            for method in methods
+        ),
     ]
-    return [[escape(text) for text in row] for row in (header, *body)]
 
 
 def _lines(comparison: Comparison) -> list[list[str]]:

@@ -1,23 +1,22 @@
 """Figures of the plane from stored runs."""
 
-import io
-
 import numpy as np
 import pytest
-from rich.console import Console
 
-from mlrank.cli.figures import draw_figures
 from mlrank.datasets import load_dataset
 from mlrank.errors import UserError
 from mlrank.plots import FORMATS
+from mlrank.recipes import load_recipe
+from mlrank.recipes.run import RecipeRequest, Runner, TablePlan, draw_figures, plan_table
 from mlrank.records import RunFolder
-from mlrank.reproduce import load_recipe
 
 
 def drawn(recipe, folder):
-    console = Console(file=io.StringIO(), width=200)
-    draw_figures(recipe, recipe.data[0], None, folder, folder.path.parent, 1, True, console)
-    return console.file.getvalue()
+    lines = []
+    plan = TablePlan(recipe, recipe.data[0], None, 1)
+    files = draw_figures(plan, folder, Runner(None, show=lines.append))
+    assert all(path.is_file() for path in files)
+    return lines
 
 
 def test_the_toys_figure_is_drawn_from_its_runs_alone(tmp_path):
@@ -28,8 +27,7 @@ def test_the_toys_figure_is_drawn_from_its_runs_alone(tmp_path):
         record = {"dataset": {"name": "mlr-toy"}, "split": "official", "method": method, "status": "done"}
         scores = np.roll(np.eye(5), place, axis=1)[data.Y[test].argmax(axis=1)]
         folder.write_run(record, {"rows": test, "scores": scores})
-    text = drawn(recipe, folder)
-    assert text.splitlines() == [
+    assert drawn(recipe, folder) == [
         "Figure 1: five classes in the plane",
         f"  {folder.path / 'figures' / 'figure1'}.png",
     ]
@@ -46,6 +44,6 @@ def test_methods_without_a_run_are_told(tmp_path):
     assert (folder.path / "figures" / "figure1.svg").read_text().count("no run") == 3
 
 
-def test_recipes_without_figures_say_so(tmp_path):
+def test_recipes_without_figures_say_so():
     with pytest.raises(UserError, match="the recipe 'voc2006' has no figures"):
-        drawn(load_recipe("voc2006"), RunFolder.create(tmp_path, "voc2006"))
+        plan_table(load_recipe("voc2006"), RecipeRequest(figures=True), Runner(None))

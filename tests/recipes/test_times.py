@@ -1,7 +1,8 @@
 import pytest
 
+from mlrank.config import config_of
 from mlrank.errors import UserError
-from mlrank.reproduce import TimesTable, compare_times, load_recipe, render_comparison, times_mapping, times_of
+from mlrank.recipes import TimesTable, compare_times, load_recipe, render_comparison, times_mapping, times_of
 
 TIMES = """\
 times:
@@ -124,13 +125,11 @@ def test_a_method_that_is_not_timed_is_refused(folder):
 
 @pytest.mark.parametrize(("name", "ratio"), [("imageclef", 50), ("mediamill", 52)])
 def test_the_shipped_recipes_time_both_methods_at_the_same_gap(name, ratio):
-    from mlrank.config import parse_config
-    from mlrank.yamlfile import dump_yaml
 
     recipe = load_recipe(name)
     times = times_of(recipe, "3")
     mapping = times_mapping(recipe, times, recipe.data[-1])
-    config = parse_config(dump_yaml(mapping), "recipe")
+    config = config_of(mapping, "recipe")
     points = {method: config.methods[method].grid() for method in times.expected}
     assert [len(grid) for grid in points.values()] == [1, 1]
     assert {(grid[0].settings["tol"], grid[0].settings["C"]) for grid in points.values()} == {

@@ -8,8 +8,8 @@ from pydantic import BaseModel, Field, ValidationError
 
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import METRICS
-from mlrank.reproduce.papertable import TableLayout
-from mlrank.reproduce.parts import (
+from mlrank.recipes.papertable import TableLayout
+from mlrank.recipes.recipe_parts import (
     FROZEN,
     GRADES,
     NOT_METRICS,

@@ -1,15 +1,15 @@
-"""Where the problems of a config are gathered, so that all of them are told at once."""
+"""The problems of a configuration, gathered so that all of them are reported at once."""
 
 from mlrank.errors import UserError
 from mlrank.yamlfile import Positions
 
-__all__ = ["Report"]
+__all__ = ["Findings"]
 
 
-class Report:
-    """Problems found so far, and where the values of the file stand.
+class Findings:
+    """The problems of a configuration so far, and where its values stand.
 
-    `stored` says that the file is that of a results folder, so that no code which it names may be imported.
+    `stored` says that the configuration is that of a results folder, so no code that it names may be imported.
     """
 
     def __init__(self, positions: Positions, stored: bool = False) -> None:
@@ -17,5 +17,5 @@ class Report:
         self.problems: list[UserError] = []
 
     def __call__(self, message: str, *where: str | int, key: bool = False) -> None:
-        """Note a problem with the value (or the key) at a place of the file."""
+        """Add a problem with the value (or the key) at a place of the configuration."""
         self.problems.append(self.positions.error(message, *where, key=key))

@@ -2,11 +2,10 @@
 
 import pytest
 
-from mlrank.config import parse_config
+from mlrank.config import config_of
 from mlrank.datasets.catalogue import is_known
 from mlrank.errors import UserError
-from mlrank.reproduce import compare, figure_experiments, load_recipe, paper_figure, render_comparison
-from mlrank.yamlfile import dump_yaml
+from mlrank.recipes import compare, figure_experiments, load_recipe, paper_figure, render_comparison
 
 FIGURES = """
 figures:
@@ -120,7 +119,7 @@ def test_one_experiment_for_each_value_with_it_in_its_place(figured):
     assert figured.experiment["split"]["train"] == 6
     for name in figured.figures:
         for _, mapping in figure_experiments(figured, name, option):
-            parse_config(dump_yaml(mapping), "figure")
+            config_of(mapping, "figure")
     own = dict(figure_experiments(figured, "clock", figured.data[0], {"train": "x.svm"}))
     assert own[1]["datasets"] == [{"train": "x.svm"}]
     assert own[2]["subset"]["top_features"] == 2
@@ -208,4 +207,4 @@ def test_the_shipped_recipes_hold_every_variant_and_can_be_run(name):
         for option in grid.data or recipe.data:
             data = {"train": "x.svm"} if option.dataset == "user" else None
             for _, mapping in figure_experiments(recipe, figure, option, data):
-                parse_config(dump_yaml(mapping), "figure")
+                config_of(mapping, "figure")

@@ -4,22 +4,22 @@ from math import prod
 
 import pytest
 
-from mlrank.config import parse_config
+from mlrank.config import config_of
 from mlrank.datasets.catalogue import is_known
 from mlrank.errors import UserError
-from mlrank.reproduce import (
+from mlrank.recipes import (
     compare,
     experiment_mapping,
     figure_experiments,
     load_recipe,
     paper_figure,
+    related_grid,
     related_mapping,
-    related_markdown,
     related_of,
     times_mapping,
 )
-from mlrank.yamlfile import dump_yaml
-from tests.reproduce.test_times import TIMES, judged, run
+from mlrank.tables import render_grids
+from tests.recipes.test_times import TIMES, judged, run
 
 NAMES = ("corel5k", "mediamill-slrm", "msrc", "sun")
 METHODS = ["CPLST", "FaIE", "ML-LOC", "MC", "MIML", "SLRM"]
@@ -40,7 +40,7 @@ SECONDS = {
 
 
 def parsed(mapping):
-    return parse_config(dump_yaml(mapping), "recipe.yaml")
+    return config_of(mapping, "recipe.yaml")
 
 
 def experiments(name, grid):
@@ -168,11 +168,11 @@ def test_related_labels_are_a_table_of_their_own(make):
     )
     record = make("SLRM", f1_macro=0.5) | {"info": {"converged": True}}
     related = {"sky": (("tree", 0.5), ("car", 0.25)), "a|b": ()}
-    text = related_markdown(recipe.related, recipe.data[1], record, related)
+    text = render_grids([related_grid(recipe.related, recipe.data[1], record, related)], "md")
     assert r"| sky   | tree (0.500), car (0.250) | tree, road |" in text
     assert r"| a\|b  | none" in text
     assert "- 1 of the 2 labels that the paper names are among ours" in text
-    unnamed = related_markdown(recipe.related, recipe.data[1], record, {"0": (("1", 0.5),)})
+    unnamed = render_grids([related_grid(recipe.related, recipe.data[1], record, {"0": (("1", 0.5),)})], "md")
     assert "| 0     | 1 (0.500) |\n" in unnamed
     assert "the labels have no names of the paper's here" in unnamed
 

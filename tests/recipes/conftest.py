@@ -35,7 +35,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def recipe(folder):
-    from mlrank.reproduce import load_recipe
+    from mlrank.recipes import load_recipe
 
     return load_recipe("tiny", folder)
 

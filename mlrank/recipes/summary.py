@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mlrank.reproduce.claims import Record
-from mlrank.reproduce.compare import Comparison
-from mlrank.reproduce.recipe import GRADES
-from mlrank.reproduce.verdicts import CELL_VERDICTS, CLAIM_VERDICTS
+from mlrank.recipes.claims import Record
+from mlrank.recipes.compare import Comparison
+from mlrank.recipes.recipe import GRADES
+from mlrank.recipes.verdicts import CELL_VERDICTS, CLAIM_VERDICTS
 from mlrank.tables.markup import markdown, markdown_table
 
-__all__ = ["Outcome", "render_summary"]
+__all__ = ["TableOutcome", "render_summary"]
 
 CLAIM_COLUMNS = (*CLAIM_VERDICTS, "not comparable")
 HEADER = ("table", "recipe", "data", "grade", "splits", *CELL_VERDICTS, *CLAIM_COLUMNS, "failed fits")
@@ -18,7 +18,7 @@ SIDES = "llll" + "r" * (len(HEADER) - 4)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TableOutcome:
     """What became of one table.
 
     Parameters
@@ -47,7 +47,7 @@ class Outcome:
         return sum(record["status"] == "failed" for record in self.records)
 
 
-def render_summary(outcomes: Sequence[Outcome]) -> str:
+def render_summary(outcomes: Sequence[TableOutcome]) -> str:
     """Return the summary as Markdown; the same runs give the same text, whenever it is written."""
     lines = ["# The papers' tables beside ours", "", *_head(outcomes), ""]
     for paper in dict.fromkeys(outcome.paper for outcome in outcomes):
@@ -57,7 +57,7 @@ def render_summary(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _head(outcomes: Sequence[Outcome]) -> list[str]:
+def _head(outcomes: Sequence[TableOutcome]) -> list[str]:
     records = [record for outcome in outcomes for record in outcome.records]
     versions = sorted({record["version"] for record in records})
     commits = sorted({(record["commit"] or "no commit")[:12] for record in records})
@@ -87,7 +87,7 @@ def _listed(counts: dict[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items())
 
 
-def _row(outcome: Outcome) -> list[str]:
+def _row(outcome: TableOutcome) -> list[str]:
     found = outcome.comparison
     if found is None:
         return [markdown(outcome.table), outcome.recipe, "not run", *["-"] * (len(HEADER) - 3)]
@@ -98,7 +98,7 @@ def _row(outcome: Outcome) -> list[str]:
     return [linked, outcome.recipe, markdown(found.dataset), GRADES[found.grade], *map(str, numbers)]
 
 
-def _told(outcome: Outcome) -> list[str]:
+def _told(outcome: TableOutcome) -> list[str]:
     where = f"**{markdown(outcome.table)}, {outcome.recipe}**"
     if outcome.comparison is None:
         return [f"- {where}: not run: {markdown(outcome.problem)}"]

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from mlrank.reproduce import compare, comparison_to_rich, render_comparison
+from mlrank.recipes import compare, comparison_to_rich, render_comparison
 
 
 def judged(recipe, records, place=1):

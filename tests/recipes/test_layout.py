@@ -2,8 +2,9 @@
 
 import pytest
 
+from mlrank.config import RecipeConfig
 from mlrank.errors import UserError
-from mlrank.reproduce import load_recipe, paper_grids, recipe_grids, recipes
+from mlrank.recipes import load_recipe, paper_grids, recipe_grids, recipes
 from mlrank.tables import render_grids
 from tests.tables.conftest import make_record
 
@@ -13,6 +14,21 @@ def record(experiment, dataset, method, split="r0", seconds=1.0, stand_in=False,
     return made | {"dataset": made["dataset"] | {"name": dataset, "stand_in": stand_in}}
 
 
+# The recipes that experiments come from where that is not the table of a recipe of their name.
+ORIGINS = {
+    "yeast-paper": RecipeConfig(name="yeast", grid="paper"),
+    "voc2007-times": RecipeConfig(name="voc2007", part="times"),
+    "msrc-times": RecipeConfig(name="msrc", part="times"),
+    "arts-times": RecipeConfig(name="arts", part="times"),
+    "voc2006": None,
+}
+
+
+def grids_of(records):
+    names = {record["experiment"] for record in records}
+    return paper_grids(records, {}, {name: ORIGINS.get(name, RecipeConfig(name=name)) for name in names})
+
+
 def texts(grid):
     return [[cell.text for cell in row] for row in grid.rows]
 
@@ -20,7 +36,7 @@ def texts(grid):
 def test_one_column_for_each_data_set_of_a_table_that_several_recipes_make():
     records = [record("scene", "scene", m, auc_macro=v) for m, v in (("HG_c", 0.5), ("HG_c(lam)", 0.9), ("SVM", 0.1))]
     records += [record("yeast-paper", "yeast", "HG_c", auc_macro=0.25)]
-    (grid,) = paper_grids(records, {})
+    (grid,) = grids_of(records)
     assert grid.header == ("Algorithm", "Scene", "Yeast")
     assert texts(grid)[:2] == [["HG_c", "0.5000", "0.2500"], ["HG_c^λ", "0.9000", "-"]]
     assert [row[0] for row in texts(grid)] == list(load_recipe("scene").layout.methods.values())
@@ -35,7 +51,7 @@ def test_percent_spreads_and_measures_below_each_other_with_times_apart():
     records = [record("voc2007", "voc2007", "LIBSVM", **values)]
     records += [record("voc2007", "voc2007", "LIBSVM", "r1", **(values | {"auc_rank_curve": 0.52}))]
     records += [record("voc2007-times", "voc2007", "LIBSVM", seconds=12.345)]
-    table, times = paper_grids(records, {})
+    table, times = grids_of(records)
     assert table.header == ("", "", "Proposed", "LIBSVM", "SVM-perf", "MLSSM")
     names = [row[:2] for row in texts(table)]
     assert [name[1] for name in names] == ["overall", "multi-obj", "single-obj"]
@@ -48,7 +64,7 @@ def test_seconds_of_another_experiment_are_a_row_of_the_same_table_where_the_pap
     found = {"auc_macro": 0.5, "f1_macro": 0.4, "f1_micro": 0.3, "jaccard_samples": 0.2}
     records = [record(r, d, "SLRM", seconds=9.0, **found) for r, d in (("msrc", "msrc-v2"), ("sun", "sun-attribute"))]
     records += [record("msrc-times", "msrc-v2", "SLRM", seconds=1.5, **found)]
-    (grid,) = paper_grids(records, {})
+    (grid,) = grids_of(records)
     assert [row[1] for row in texts(grid)] == [
         *("AUC", "Macro-F1", "Micro-F1", "Accuracy", "RunTime (s)"),
         *("AUC", "Macro-F1", "Micro-F1", "Accuracy"),
@@ -64,17 +80,17 @@ def test_marks_of_a_method_are_on_its_name_if_all_its_runs_have_them(turned):
     timed = [record("msrc-times", "msrc-v2", "SLRM", seconds=1.5, **found)]
     records, timed = ([r | {"threshold": r["threshold"] | {"oracle": True}} for r in some] for some in (records, timed))
     timed[0]["info"] = timed[0]["info"] | {"converged": False}
-    (grid,) = paper_grids(timed + records if turned else records + timed, {})
+    (grid,) = grids_of(timed + records if turned else records + timed)
     # MC is not timed, and has one column all the same; SLRM did not converge where it was timed, and only there.
     assert grid.header[2:] == ("CPLST", "FAIE", "MLLOC", "MC*", "MIML", "SLRM*")
     assert [row[-1] for row in texts(grid)] == ["0.5000", "0.4000", "0.3000", "0.2000", "1.50†"]
 
 
 def test_data_that_are_not_the_papers_are_named_so():
-    (grid,) = paper_grids([record("arts", "arts-standin", "HG_c", stand_in=True, auc_macro=0.5)], {})
+    (grid,) = grids_of([record("arts", "arts-standin", "HG_c", stand_in=True, auc_macro=0.5)])
     assert grid.header[1] == "Arts (stand-in)"
     assert grid.title.startswith("Ours on stand-in data,")
-    (grid,) = paper_grids([record("imageclef", "imageclef2007", "Rank-SVM", f1_macro=0.5, f1_micro=0.5)], {})
+    (grid,) = grids_of([record("imageclef", "imageclef2007", "Rank-SVM", f1_macro=0.5, f1_micro=0.5)])
     assert grid.title.startswith("Ours on related collection,")
 
 
@@ -82,6 +98,7 @@ def test_data_that_are_not_the_papers_are_named_so():
     ("experiments", "message"),
     [
         (["quickstart"], "'quickstart' is of none of its recipes: arts"),
+        (["voc2006"], "'voc2006' is of none of its recipes: arts"),  # an own experiment that has a recipe's name
         (["yeast", "yeast-paper"], "'yeast' and 'yeast-paper' are runs of the same table"),
         (["mlr-toy"], "Figure 1 of the recipe 'mlr-toy' is no table of scores"),
         (["arts", "arts-times"], "Figure 5 of the recipe 'arts' is no table of scores"),
@@ -89,7 +106,7 @@ def test_data_that_are_not_the_papers_are_named_so():
 )
 def test_what_has_no_layout_is_told(experiments, message):
     with pytest.raises(UserError, match=message):
-        paper_grids([record(name, "yeast", "HG_c", auc_macro=0.5) for name in experiments], {})
+        grids_of([record(name, "yeast", "HG_c", auc_macro=0.5) for name in experiments])
 
 
 def test_what_the_paper_prints_no_table_of_gets_none():

@@ -6,12 +6,12 @@ import re
 import numpy as np
 import pytest
 
-from mlrank.config import parse_config
+from mlrank.config import config_of
 from mlrank.datasets import load_dataset
 from mlrank.datasets.catalogue import is_known
 from mlrank.datasets.plane import plane_classes
 from mlrank.errors import UserError
-from mlrank.reproduce import (
+from mlrank.recipes import (
     compare,
     compare_times,
     comparison_to_rich,
@@ -21,7 +21,6 @@ from mlrank.reproduce import (
     render_comparison,
     times_mapping,
 )
-from mlrank.yamlfile import dump_yaml
 
 PLANE = {"centres": [[-1, 0], [1, 0]], "spreads": [0.5, 0.5], "sizes": [6, 4], "extent": 2, "steps": 3, "seed": 3}
 
@@ -235,17 +234,17 @@ class TestVoc:
         for option in recipe.data:
             data = {"train": "a.svm"} if option.dataset == "user" else None
             for grid in recipe.grids:
-                config = parse_config(dump_yaml(experiment_mapping(recipe, option, grid, data)), name)
+                config = config_of(experiment_mapping(recipe, option, grid, data), name)
                 halved = {method: point.grid()[0].settings.get("halve") for method, point in config.methods.items()}
                 assert [method for method, value in halved.items() if value] == ["Proposed (as printed)"]
                 if option.dataset == "user":
                     assert (config.split.single, config.split.multiple) == (single, multiple)
-            parse_config(dump_yaml(times_mapping(recipe, recipe.times, option, data)), name)
+            config_of(times_mapping(recipe, recipe.times, option, data), name)
 
     def test_the_papers_grid(self, name, single, multiple):
         recipe = load_recipe(name)
         mapping = experiment_mapping(recipe, recipe.data[0], "paper", {"train": "a.svm"})
-        config = parse_config(dump_yaml(mapping), name)
+        config = config_of(mapping, name)
         for method in ("Proposed", "LIBSVM", "SVM-perf"):
             settings = [point.settings for point in config.methods[method].grid()]
             assert {one["C"] for one in settings} == {1e-4, 1e-2, 1.0, 1e2, 1e4, 1e6}
@@ -254,6 +253,6 @@ class TestVoc:
 
 def test_the_toy_can_be_run_and_its_figure_shows_its_methods():
     recipe = load_recipe("mlr-toy")
-    config = parse_config(dump_yaml(experiment_mapping(recipe, recipe.data[0], "coarse")), "mlr-toy")
+    config = config_of(experiment_mapping(recipe, recipe.data[0], "coarse"), "mlr-toy")
     assert all(len(method.grid()) == 1 for method in config.methods.values())
     assert set(recipe.regions["figure1"].panels.values()) == {None, *config.methods}

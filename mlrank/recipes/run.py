@@ -1,0 +1,305 @@
+"""Running recipes: choose the data, make the runs, compare them with the paper's numbers, write files and figures."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mlrank.config import ExperimentConfig, config_of
+from mlrank.datasets import is_available, load_dataset
+from mlrank.datasets.catalogue import Entry, read_catalogue
+from mlrank.datasets.fetch import fetchable
+from mlrank.errors import UserError
+from mlrank.models.file import load_model
+from mlrank.plots import FORMATS as FIGURE_FORMATS
+from mlrank.plots import render, render_regions
+from mlrank.recipes.compare import Comparison, compare
+from mlrank.recipes.data import banner, better_options, choose_data, experiment_mapping
+from mlrank.recipes.figures import figure_experiments, paper_figure
+from mlrank.recipes.layout import recipe_grids
+from mlrank.recipes.recipe import DataOption, Recipe, TimesTable
+from mlrank.recipes.recipe_parts import RelatedTable, is_called
+from mlrank.recipes.regions import plane_figure
+from mlrank.recipes.related import Related, related_grid, related_mapping, related_of
+from mlrank.recipes.render import render_comparison
+from mlrank.recipes.summary import TableOutcome, render_summary
+from mlrank.recipes.times import compare_times, times_mapping, times_of
+from mlrank.records import RunFolder
+from mlrank.records.atomic import make_folder, write_atomic
+from mlrank.solvers.slrm import related_labels
+from mlrank.tables import FORMATS, Grid, environments_of, render_grids
+
+__all__ = [
+    "RecipeRequest",
+    "Runner",
+    "TablePlan",
+    "TableRun",
+    "attempt_all",
+    "data_to_fetch",
+    "draw_figures",
+    "plan_table",
+    "run_table",
+    "write_summary",
+]
+
+# Below the folder of results; the one part of it that belongs into a repository.
+REFERENCE = "reference"
+SUFFIXES: Mapping[str, str] = {"latex": "tex"}
+
+
+@dataclass(frozen=True)
+class Runner:
+    """How the experiments of recipes are run.
+
+    Parameters
+    ----------
+    run : function of a configuration and a number of workers
+        Makes the runs that are missing and returns the folder of the experiment.
+    jobs : int
+        Workers of experiments that measure no times.
+    on_cluster : bool
+        Whether fits are made on other machines; tables of times refuse that.
+    show : function of a line
+        Shows which data are used and what is drawn.
+    """
+
+    run: Callable[[ExperimentConfig, int], RunFolder]
+    jobs: int = 1
+    on_cluster: bool = False
+    show: Callable[[str], None] = lambda line: None
+
+
+@dataclass(frozen=True)
+class RecipeRequest:
+    """What of a recipe is to be made, and from which data.
+
+    Parameters
+    ----------
+    grid : name of one of the recipe's grids; None for its default
+    table : another table of the recipe, by its name or number; None for its own
+    figures : whether the recipe's figures are drawn too
+    files : the user's own data as an entry of ``datasets``: train, test, labels; None for those of the recipe
+    """
+
+    grid: str | None = None
+    table: str | None = None
+    figures: bool = False
+    files: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """One table of a recipe that can be run: the data option, the experiment and its number of workers.
+
+    It is the table of run times if `times` is given, of related labels if `related` is, and else the recipe's own.
+    """
+
+    recipe: Recipe
+    option: DataOption
+    config: ExperimentConfig
+    jobs: int
+    files: Mapping[str, str] | None = None
+    times: TimesTable | None = None
+    related: RelatedTable | None = None
+
+
+@dataclass(frozen=True)
+class TableRun:
+    """A table of a recipe that was run.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        The results folder of its experiment.
+    files : tuple of Path
+        The files with the table.
+    comparison : Comparison or None
+        None for a table of related labels, or if its fit failed.
+    related : mapping of label to (other label, cosine) pairs, or None
+    related_table : Grid or None
+        The table of related labels beside the paper's.
+    """
+
+    folder: RunFolder
+    files: tuple[Path, ...]
+    comparison: Comparison | None = None
+    related: Related | None = None
+    related_table: Grid | None = None
+
+
+def data_to_fetch(recipe: Recipe) -> Entry | None:
+    """Return the first data set of the recipe that can be fetched and checked; None if it or a better one is here."""
+    entries = read_catalogue()
+    for option in recipe.data:
+        entry = entries.get(option.dataset)
+        if entry is None:
+            continue
+        if is_available(entry.name):
+            return None
+        if fetchable(entry) is None and entry.pinned:
+            return entry
+    return None
+
+
+def plan_table(recipe: Recipe, request: RecipeRequest, runner: Runner) -> TablePlan:
+    """Return what is to be run on the best data at hand, and show which data these are.
+
+    Raises
+    ------
+    UserError
+        If parts of the request do not go together, the recipe has no such table or grid, or no data are at hand.
+    """
+    if request.table and request.grid:
+        raise UserError(f"a grid belongs to the recipe's own table, found it together with table {request.table}")
+    other = None if request.table is None or is_called(recipe.table, request.table) else request.table
+    if other and request.figures:
+        raise UserError(f"figures are drawn beside the recipe's own table, found them together with table {other}")
+    related = related_of(recipe, other) if other else None
+    times = times_of(recipe, other) if other and not related else None
+    if request.figures and not (recipe.figures or recipe.regions):
+        raise UserError(f"the recipe '{recipe.name}' has no figures")
+    return _plan(recipe, request, runner, times, related)
+
+
+def _plan(
+    recipe: Recipe, request: RecipeRequest, runner: Runner, times: TimesTable | None, related: RelatedTable | None
+) -> TablePlan:
+    option = choose_data(recipe, is_available, request.files is not None)
+    table = (times or related or recipe).table
+    for line in banner(recipe, table, option, better_options(recipe, option)):
+        runner.show(line)
+    if times:
+        mapping = times_mapping(recipe, times, option, request.files)
+    elif related:
+        mapping = related_mapping(recipe, related, option, request.files)
+    else:
+        mapping = experiment_mapping(recipe, option, request.grid or recipe.default_grid, request.files)
+    if times:
+        _check_one_machine(runner)
+    # Two fits at a time would disturb each other's clock.
+    jobs = 1 if times else runner.jobs
+    return TablePlan(recipe, option, _config(recipe, mapping), jobs, request.files, times, related)
+
+
+def _config(recipe: Recipe, mapping: Mapping[str, Any]) -> ExperimentConfig:
+    return config_of(mapping, f"recipe {recipe.name}")
+
+
+def _check_one_machine(runner: Runner) -> None:
+    if runner.on_cluster:
+        raise UserError("times are measured on one machine: leave out the scheduler")
+
+
+def run_table(plan: TablePlan, runner: Runner) -> TableRun:
+    """Make the runs that are missing, and write the table into their folder."""
+    folder = runner.run(plan.config, plan.jobs)
+    return _run_related(plan.related, plan, folder) if plan.related else _run_compared(plan, folder)
+
+
+def _run_compared(plan: TablePlan, folder: RunFolder) -> TableRun:
+    runs = folder.runs()
+    if plan.times:
+        comparison = compare_times(plan.recipe, plan.times, plan.option, runs)
+    else:
+        comparison = compare(plan.recipe, plan.option, runs)
+    texts = {f"comparison.{SUFFIXES.get(fmt, fmt)}": render_comparison(comparison, fmt) for fmt in FORMATS}
+    if grids := recipe_grids(plan.recipe, plan.times is not None, runs, environments_of(folder, runs)):
+        texts |= {f"paper.{SUFFIXES.get(fmt, fmt)}": render_grids(grids, fmt) for fmt in ("md", "latex")}
+    files = tuple(folder.write_text(f"tables/{name}", text) for name, text in texts.items())
+    return TableRun(folder, files, comparison)
+
+
+def _run_related(table: RelatedTable, plan: TablePlan, folder: RunFolder) -> TableRun:
+    (record,) = folder.runs()
+    if record["status"] == "failed":
+        return TableRun(folder, ())
+    stored = load_model(folder.model_path(record["dataset"]["name"], record["split"], record["method"]))
+    related = related_labels(stored.predictor.model, stored.label_names, table.n_related)
+    grid = related_grid(table, plan.option, record, related)
+    written = folder.write_text("tables/related.md", render_grids([grid], "md"))
+    return TableRun(folder, (written,), related=related, related_table=grid)
+
+
+def draw_figures(plan: TablePlan, folder: RunFolder, runner: Runner) -> list[Path]:
+    """Run what the recipe's figures need, write them below the folder of its table, and return their files.
+
+    A figure whose data are not at hand is shown as not drawn.
+    """
+    files = []
+    for name, figure in plan.recipe.figures.items():
+        runner.show(figure.title)
+        try:
+            option = choose_data(plan.recipe, is_available, False, figure.data) if figure.data else plan.option
+        except UserError as error:
+            runner.show(f"not drawn: {error}")
+            continue
+        workers = runner.jobs
+        if figure.y.metric == "fit_seconds":
+            _check_one_machine(runner)
+            workers = 1
+        runs = {
+            value: runner.run(_config(plan.recipe, mapping), workers).runs()
+            for value, mapping in figure_experiments(plan.recipe, name, option, plan.files)
+        }
+        drawn = paper_figure(plan.recipe, name, option, runs)
+        files += _write_figure(folder, name, {fmt: render(drawn, fmt) for fmt in FIGURE_FORMATS}, runner)
+    return files + (_draw_regions(plan, folder, runner) if plan.recipe.regions else [])
+
+
+def _draw_regions(plan: TablePlan, folder: RunFolder, runner: Runner) -> list[Path]:
+    """Draw the recipe's figures of the plane from the runs of its table."""
+    dataset = load_dataset(plan.option.dataset)
+    done = [record for record in folder.runs() if record["status"] == "done"]
+    arrays = {record["method"]: folder.run_arrays(record) for record in done}
+    scores = {method: (found["rows"], found["scores"]) for method, found in arrays.items()}
+    files = []
+    for name, regions in plan.recipe.regions.items():
+        runner.show(regions.title)
+        drawn = plane_figure(plan.recipe, name, plan.option, dataset, scores)
+        files += _write_figure(folder, name, {fmt: render_regions(drawn, fmt) for fmt in FIGURE_FORMATS}, runner)
+    return files
+
+
+def _write_figure(folder: RunFolder, name: str, images: Mapping[str, bytes], runner: Runner) -> list[Path]:
+    files = {fmt: folder.path / "figures" / f"{name}.{fmt}" for fmt in images}
+    for fmt, image in images.items():
+        write_atomic(files[fmt], image)
+    runner.show(f"  {files['png']}")
+    return list(files.values())
+
+
+def attempt_all(
+    recipes: Sequence[Recipe], runner: Runner, attempt: Callable[[TablePlan], TableRun | None]
+) -> Iterator[TableOutcome]:
+    """Yield what becomes of each table of scores or times; one that cannot be run stops no other.
+
+    Parameters
+    ----------
+    attempt : function of a plan, such as `run_table`; None is returned where nothing is run
+    """
+    for recipe in recipes:
+        for times in (None, recipe.times) if recipe.times else (None,):
+            yield _attempt(recipe, times, runner, attempt)
+
+
+def _attempt(
+    recipe: Recipe, times: TimesTable | None, runner: Runner, attempt: Callable[[TablePlan], TableRun | None]
+) -> TableOutcome:
+    name, table = (f"{recipe.name}-times", times.table) if times else (recipe.name, recipe.table)
+    head = (recipe.name, recipe.paper, table, f"{name}.md")
+    try:
+        done = attempt(_plan(recipe, RecipeRequest(), runner, times, None))
+    except Exception as error:  # the other tables are still to be run
+        return TableOutcome(*head, problem=" ".join(str(error).split()) or type(error).__name__)
+    return TableOutcome(*head) if done is None else TableOutcome(*head, done.comparison, done.folder.runs())
+
+
+def write_summary(outcomes: Sequence[TableOutcome], results: Path) -> list[Path]:
+    """Write SUMMARY.md and the tables that it names below the folder of results; return the files, SUMMARY.md first."""
+    folder = results / REFERENCE
+    make_folder(folder)
+    texts = {"SUMMARY.md": render_summary(outcomes)}
+    texts |= {o.page: render_comparison(o.comparison, "md") for o in outcomes if o.comparison}
+    for name, text in texts.items():
+        write_atomic(folder / name, text.encode())
+    return [folder / name for name in texts]

@@ -1,0 +1,118 @@
+"""``mlrank.reproduce``: the numbers, files and notes of the command, as a value that shows itself."""
+
+import pytest
+from typer.testing import CliRunner
+
+import mlrank
+import mlrank.recipes
+from mlrank.cli import app
+from mlrank.errors import UserError
+from mlrank.recipes import render_comparison
+from mlrank.records import RunFolder
+from tests.cli.test_reproduce import RECIPE
+
+
+@pytest.fixture(autouse=True)
+def tiny(tmp_path, monkeypatch):
+    (tmp_path / "recipes").mkdir()
+    (tmp_path / "recipes" / "tiny.yaml").write_text(RECIPE)
+    read = mlrank.recipes.load_recipe
+
+    def load(name):
+        return read(name, tmp_path / "recipes")
+
+    for module in ("mlrank.recipes", "mlrank.recipes.reproduction"):
+        monkeypatch.setattr(f"{module}.load_recipe", load)
+        monkeypatch.setattr(f"{module}.recipes", lambda: ["tiny"])
+    monkeypatch.setattr("mlrank.recipes.run.is_available", lambda name: name == "yeast")
+
+
+def invoked(*words):
+    done = CliRunner().invoke(app, ["reproduce", *map(str, words), "--jobs", "1", "--quiet"], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def texts(folder, names):
+    return {name: (folder / "tables" / name).read_text("utf-8") for name in names}
+
+
+def test_it_equals_the_command(tmp_path):
+    told = invoked("tiny", "--results", tmp_path / "c", "--figures")
+    made = mlrank.reproduce("tiny", results_dir=tmp_path / "p", figures=True)
+    (comparison,) = made.comparisons
+    assert made.folder == tmp_path / "p" / "tiny"
+    names = ("comparison.md", "comparison.tex", "comparison.csv")
+    assert texts(made.folder, names) == texts(tmp_path / "c" / "tiny", names)
+    assert render_comparison(comparison, "md") == (made.folder / "tables" / "comparison.md").read_text("utf-8")
+    for note in made.notes:
+        assert note.replace(str(tmp_path / "p"), str(tmp_path / "c")) in told
+    assert made.notes[0] == "tiny: Table 9 of Somebody, 2000"
+    assert {path.name for path in made.files} == {*names, "sizes.png", "sizes.svg", "sizes.pdf"}
+    assert all(path.is_file() for path in made.files)
+
+
+def test_the_numbers_are_those_of_the_runs(tmp_path):
+    made = mlrank.reproduce("tiny", results_dir=tmp_path)
+    cells = {cell.method: cell for cell in made.comparisons[0].cells}
+    for run in RunFolder.open(made.folder).runs():
+        assert cells[run["method"]].ours == run["metrics"]["f1_macro"]["value"]
+    assert cells["near"].difference == pytest.approx(cells["near"].ours - 0.5, abs=1e-15)
+    assert (cells["far"].paper, cells["far"].verdict) == (None, "not comparable")
+
+
+def test_it_shows_itself_with_every_name_escaped(tmp_path):
+    made = mlrank.reproduce("tiny", results_dir=tmp_path / "a&b", data=None)
+    page = made._repr_html_()
+    assert page.count("<table>") == 1
+    assert "<caption>Table 9 of Somebody, 2000 beside ours on yeast (related collection)</caption>" in page
+    assert "<li>tiny: Table 9 of Somebody, 2000</li>" in page
+    shown = repr(made)
+    assert shown.startswith("tiny: Table 9 of Somebody, 2000\n")
+    assert shown.endswith((made.folder / "tables" / "comparison.md").read_text("utf-8"))
+
+
+def test_a_table_of_related_labels_is_a_table_without_verdicts(tmp_path):
+    made = mlrank.reproduce("tiny", table="3", results_dir=tmp_path)
+    assert made.comparisons == ()
+    assert [path.name for path in made.files] == ["related.md"]
+    assert repr(made).endswith(made.files[0].read_text("utf-8"))
+
+
+def test_all_writes_the_summary_and_goes_on_after_what_cannot_be_run(tmp_path, monkeypatch):
+    made = mlrank.reproduce("all", results_dir=tmp_path)
+    assert made.folder == tmp_path / "reference"
+    assert [path.name for path in made.files] == ["SUMMARY.md", "tiny.md"]
+    assert len(made.comparisons) == 1
+    monkeypatch.setattr("mlrank.recipes.run.is_available", lambda name: False)
+    failed = mlrank.reproduce("all", results_dir=tmp_path)
+    assert failed.comparisons == ()
+    assert failed.notes[-1].startswith("Table 9 of tiny was not run: no data for the recipe 'tiny'")
+
+
+def test_the_configuration_in_the_folder_names_the_recipe(tmp_path):
+    for request, name, origin in (
+        ({}, "tiny", {"name": "tiny", "part": "table", "grid": "coarse", "option": "yeast"}),
+        ({"table": "3"}, "tiny-related", {"name": "tiny", "part": "related", "grid": "coarse", "option": "yeast"}),
+    ):
+        made = mlrank.reproduce("tiny", results_dir=tmp_path, **request)
+        assert made.folder.name == name
+        assert RunFolder.open(made.folder).read_config()["recipe"] == origin
+
+
+@pytest.mark.parametrize(
+    ("name", "request_", "message"),
+    [
+        ("tiny", {"labels": "x"}, "'test' and 'labels' go with 'data'"),
+        ("tiny", {"fetch": True, "data": "x.svm"}, "give one of them"),
+        ("tiny", {"table": "3", "grid": "coarse"}, "a grid belongs to the recipe's own table"),
+        ("tiny", {"table": "8"}, "the recipe 'tiny' is of Table 9"),
+        ("tiny", {"data": "x.svm"}, "takes no files of your own"),
+        ("all", {"figures": True}, "are of one recipe, found together with 'all'"),
+        ("tiney", {}, "unknown recipe 'tiney'. Did you mean 'tiny'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(tmp_path, name, request_, message):
+    with pytest.raises(UserError, match=message):
+        mlrank.reproduce(name, results_dir=tmp_path, **request_)
+    assert not any(path.name != "recipes" for path in tmp_path.iterdir())

@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "mlrank"
 # A new module fails these tests until it is given a row here.
 ROWS = (
     ("compiled", "errors", "imported", "scalars"),
-    ("arrays", "hardware", "resources", "stored", "yamlfile"),
+    ("arrays", "hardware", "processes", "resources", "stored", "yamlfile"),
     ("kernels", "graphs", "hypergraph", "linalg"),
     ("splits", "scaling", "solvers", "thresholds", "metrics"),
     ("records",),

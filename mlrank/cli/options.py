@@ -1,6 +1,5 @@
 """Options that several commands share."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -63,7 +62,9 @@ def check_backend(backend: str | None, scheduler: str | None) -> None:
 
 def worker_count(jobs: int) -> int:
     """Return the number of workers: as asked, at most one for each core that this process may use."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    from joblib import cpu_count
+
     if jobs < 0:
         raise typer.BadParameter(f"--jobs must be 0 or more, found {jobs}")
+    cores: int = cpu_count()
     return min(jobs or cores, cores)

@@ -1,6 +1,5 @@
 """Files that are either whole or absent: written beside and renamed."""
 
-import fcntl
 import hashlib
 import os
 import re
@@ -15,7 +14,6 @@ from mlrank.stored import dump_json, npz_bytes, plain
 
 __all__ = [
     "dump_json",
-    "locked",
     "make_folder",
     "npz_bytes",
     "os_errors",
@@ -60,16 +58,6 @@ def safe_name(name: str) -> str:
 
 def _percent(text: str) -> str:
     return "".join(f"%{byte:02X}" for byte in text.encode("utf-8", "surrogatepass"))
-
-
-@contextmanager
-def locked(descriptor: int) -> Iterator[None]:
-    """Hold the lock of an open file or folder, which the system gives to one process at a time and frees at its end."""
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
-    try:
-        yield
-    finally:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 def make_folder(path: Path) -> None:

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from mlrank.errors import UserError
-from mlrank.records.atomic import dump_json, locked, make_folder, os_errors
+from mlrank.processes import locked
+from mlrank.records.atomic import dump_json, make_folder, os_errors
+from mlrank.records.locks import LOCK
 
 __all__ = ["Journal", "trial_key"]
 
@@ -83,8 +85,8 @@ class Journal:
         make_folder(self.path.parent)
         with (
             os_errors("write the journal", self.path),
+            locked(self.path.with_name(LOCK)),
             open(self.path, "ab+", buffering=0) as handle,
-            locked(handle.fileno()),
         ):
             _cut_torn_tail(handle)
             _write_all(handle, lines)

@@ -12,17 +12,20 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
 from mlrank.errors import UserError
-from mlrank.records.atomic import dump_json, locked, make_folder, os_errors, write_atomic
+from mlrank.processes import locked, process_started
+from mlrank.records.atomic import dump_json, make_folder, os_errors, write_atomic
 
 __all__ = ["WorkLocks", "held_keys"]
 
 OWNER = "owner-"
+# The lock file of a results folder, beside its journal and its folder of claims.
+LOCK = ".lock"
 HEARTBEAT_SECONDS = 5.0
 SILENT_SECONDS = 60.0
 
@@ -43,6 +46,7 @@ class WorkLocks:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._lock = folder.with_name(LOCK)
         self.owner = f"{OWNER}{uuid.uuid4().hex}"
         self.held: set[str] = set()
         self._watch = _Watch()
@@ -108,24 +112,15 @@ class WorkLocks:
         """Take a stale claim; under a lock, or two processes could each remove the other's new one."""
         if _owned(path, self._watch.silent):
             return False
-        with self._locked():
+        with locked(self._lock):
             if _owned(path, self._watch.silent):
                 return False
             path.unlink(missing_ok=True)
             return self._create(path)
 
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        folder = os.open(self.folder, os.O_RDONLY)
-        try:
-            with locked(folder):
-                yield
-        finally:
-            os.close(folder)
-
     def _clean(self) -> None:
         """Remove what dead processes left behind."""
-        with os_errors("read the claims", self.folder), self._locked():
+        with os_errors("read the claims", self.folder), locked(self._lock):
             for path in sorted(self.folder.iterdir()):  # claims first, then owners
                 in_use = _alive if path.name.startswith(OWNER) else _owned
                 if not in_use(path, self._watch.silent):
@@ -182,24 +177,8 @@ def _alive(owner: Path, silent: Callable[[Path], bool]) -> bool:
         return False
     if process.get("host") != socket.gethostname():
         return heard
-    return heard and process.get("started") == _started(int(process["pid"]))
+    return heard and process.get("started") == process_started(int(process["pid"]))
 
 
 def _this_process() -> dict[str, object]:
-    return {"host": socket.gethostname(), "pid": os.getpid(), "started": _started(os.getpid())}
-
-
-def _started(pid: int) -> str | None:
-    """Return what tells a process from an earlier one of the same number; None if there is no such process."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-        return None if fields[0] in "ZX" else fields[19]  # a zombie has ended
-    except OSError:
-        pass
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return None
-    except OSError:
-        return "running"
-    return "running"
+    return {"host": socket.gethostname(), "pid": os.getpid(), "started": process_started(os.getpid())}

@@ -5,11 +5,10 @@ The last ones are kept: where features are scaled or projected by what a fold sa
 by its norm is the same in every fold.
 """
 
-import fcntl
 import os
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from mlrank.processes import locked
 from mlrank.solvers.base import Arrays
 from mlrank.stored import DAMAGED
 
@@ -60,16 +60,12 @@ class FileNeighborCache:
         Where the folder refuses to be written, they are made and not kept.
         """
         path = Path(self.folder, f"{key}.npz")
-        try:
-            lock = os.open(path.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)
-        except OSError:
-            return make()
-        try:
-            # The system frees it when its holder dies.
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with ExitStack() as held:
+            try:
+                held.enter_context(locked(path.with_suffix(".lock")))
+            except OSError:
+                return make()
             return self._found(path) or self._made(path, make)
-        finally:
-            os.close(lock)
 
     def _found(self, path: Path) -> Arrays | None:
         """Return what is kept in a file; None where there is none, or where it is damaged, which is told."""

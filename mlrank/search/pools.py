@@ -5,7 +5,6 @@ threads times workers stay within the cores.
 """
 
 import gc
-import math
 import os
 import signal
 import threading
@@ -30,7 +29,10 @@ from mlrank.search.threads import one_thread
 __all__ = ["Pool", "local_pool", "pools_ahead"]
 
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
-_ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES}
+_ENVIRONMENT = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES} | {
+    # A worker that keeps what a fit needs is no leak: it would be ended, with a warning, after each fit of much memory.
+    "LOKY_MAX_MEMORY_LEAK_SIZE": "1e18"
+}
 
 
 class Pool(Protocol):
@@ -109,10 +111,10 @@ class ProcessPool:
 
 def _executor(size: int) -> Any:
     """Return worker processes, which start with the first call that they are given."""
-    # Not the executor that joblib keeps for everybody: it may be in use by others, in other ways.
-    from joblib.externals.loky import ProcessPoolExecutor
+    # Loky is what joblib runs on. Joblib itself can neither start workers ahead nor tell which task a dead worker had.
+    from loky import ProcessPoolExecutor
 
-    return ProcessPoolExecutor(max_workers=size, initializer=_start_worker, initargs=(os.getpid(),), env=_ONE_THREAD)
+    return ProcessPoolExecutor(max_workers=size, initializer=_start_worker, initargs=(os.getpid(),), env=_ENVIRONMENT)
 
 
 @contextmanager
@@ -181,15 +183,12 @@ def _start_worker(parent: int) -> None:
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     end_process_that_hangs()
     import scipy.linalg  # noqa: F401  its BLAS must be there to be limited
-    from joblib.externals.loky import process_executor
-
-    # A worker that keeps what a fit needs is no leak: it would be ended, with a warning, after each fit of much memory.
-    process_executor._MAX_MEMORY_LEAK_SIZE = math.inf
 
     threadpool_limits(1)
 
 
 def _end_with(parent: int) -> None:
+    """End this process once its parent is gone; on Windows, where a child keeps its parent's number, after its task."""
     while os.getppid() == parent:
         time.sleep(1.0)
     os._exit(1)

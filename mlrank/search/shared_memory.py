@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import Features, read_only
 from mlrank.errors import UserError
+from mlrank.processes import process_started
 from mlrank.search.neighbor_cache import FileNeighborCache
 from mlrank.search.task_data import Table
 
@@ -67,20 +68,10 @@ def map_folder(parent: Path | None = None) -> Iterator[Path]:
     parent = parent or Path(tempfile.gettempdir())
     for left in parent.glob(f"{PREFIX}*"):
         pid = left.name.removeprefix(PREFIX).partition("-")[0]
-        if pid.isdigit() and not _runs(int(pid)):
+        if pid.isdigit() and process_started(int(pid)) is None:
             shutil.rmtree(left, ignore_errors=True)
     folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent))
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _runs(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:  # it runs, as somebody else's
-        return True
-    return True

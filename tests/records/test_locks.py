@@ -5,11 +5,13 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pytest
 
+from mlrank import processes
 from mlrank.errors import UserError
-from mlrank.records import Journal, WorkLocks, held_keys, locks
+from mlrank.records import Journal, WorkLocks, held_keys, journal, locks
 from mlrank.records.locks import SILENT_SECONDS
 
 
@@ -53,6 +55,27 @@ def test_the_claims_of_a_killed_process_are_taken_over(tmp_path):
         assert held_keys(folder) == set()
         assert here.take("a")
         assert held_keys(folder) == {"a"}
+
+
+def test_a_stale_claim_is_looked_at_again_under_the_lock(tmp_path, monkeypatch):
+    folder, waited = tmp_path / "claims", []
+
+    @contextmanager
+    def after_another(path):
+        """Hold the lock, after another process has held it and has taken the claim over."""
+        with processes.locked(path):
+            if not waited:
+                waited.append(path)
+                (folder / "a").write_text(other.owner)
+            yield
+
+    with WorkLocks(folder) as here, WorkLocks(folder) as other:
+        dead_claims(folder)
+        monkeypatch.setattr(locks, "locked", after_another)
+        assert not here.take("a")
+        assert waited == [tmp_path / ".lock"]
+        assert (folder / "a").read_text() == other.owner
+        monkeypatch.undo()
 
 
 def test_what_killed_processes_left_is_removed_by_the_next(tmp_path):
@@ -173,6 +196,22 @@ def test_reading_on_gives_what_was_added_since(tmp_path):
     assert set(found) == {"b", "c"}
     journal.append({"key": "d", "value": 4})  # cuts the torn line off
     assert set(journal.read_from(end)[0]) == {"d"}
+
+
+def test_what_is_appended_waits_for_the_lock_of_the_folder(tmp_path, monkeypatch):
+    trials, events = Journal(tmp_path / "trials.jsonl"), []
+
+    @contextmanager
+    def watched(path):
+        events.append(("locked", path))
+        with processes.locked(path):
+            yield
+            assert len(trials.read()) == 1  # written by then
+        events.append(("free", path))
+
+    monkeypatch.setattr(journal, "locked", watched)
+    trials.append({"key": "a"})
+    assert events == [("locked", tmp_path / ".lock"), ("free", tmp_path / ".lock")]
 
 
 def test_processes_that_append_at_once_lose_nothing(tmp_path):

@@ -1,0 +1,58 @@
+"""Processes that share files: locks that end with their holder, and whether a process still runs."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+__all__ = ["locked", "process_started"]
+
+# Seconds between two attempts to get a lock that another process holds.
+POLL_SECONDS = 0.01
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold the lock of the file `path`, which is made if it is missing: one process or thread at a time.
+
+    The system frees the lock when its holder ends, however it ends. The file stays: if it were removed, another process
+    could lock a new file while a third still waits for the old one.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be opened, or its file system has no locks.
+    """
+    from filelock import lock_descriptor, unlock_descriptor
+
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        lock_descriptor(descriptor, poll_interval=POLL_SECONDS)
+        try:
+            yield
+        finally:
+            unlock_descriptor(descriptor)  # Windows frees the lock of a closed file only some time later
+    finally:
+        os.close(descriptor)
+
+
+def process_started(pid: int) -> str | None:
+    """Return what distinguishes a process from an earlier one with the same number; None if no such process runs.
+
+    Where the start of a process is unknown the answer is "running"; on Windows it always is, because the signal that
+    asks elsewhere whether a process exists ends it there.
+    """
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return None if fields[0] in "ZX" else fields[19]  # a zombie has ended
+    except OSError:
+        pass
+    if sys.platform != "win32":
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return None
+        except OSError:  # it belongs to another user
+            pass
+    return "running"

@@ -18,7 +18,7 @@ from mlrank.metrics import MetricValue
 from mlrank.metrics import evaluate as compute
 from mlrank.models import PROBE_ROWS, Fit, Predictor
 from mlrank.models.file import StoredModel, load_model, model_bytes
-from mlrank.records import RunFolder, checkout_commit
+from mlrank.records import RunFolder, RunRecord, checkout_commit
 from mlrank.records.atomic import write_atomic
 from mlrank.scaling import SCALERS
 from mlrank.search import cluster_pool
@@ -99,7 +99,7 @@ class Results:
         return cls(folder, tuple(folder.read_config()["metrics"]))
 
     @property
-    def records(self) -> list[dict[str, Any]]:
+    def records(self) -> list[RunRecord]:
         """The records of all runs: metrics, settings, certificates."""
         return self.folder.runs()
 

@@ -96,7 +96,7 @@ def _check_run(run: Path, metrics: list[str], as_json: bool) -> None:
     raise typer.Exit(show_run(folder, tuple(metrics), as_json))
 
 
-def _recompute(folder: "RunFolder", record: dict[str, Any]) -> None:
+def _recompute(folder: "RunFolder", record: Any) -> None:
     from mlrank.errors import UserError
     from mlrank.metrics import evaluate as compute
     from mlrank.records import run_label

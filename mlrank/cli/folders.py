@@ -1,14 +1,14 @@
 """The results folders named on a command line, read together."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mlrank.config import RecipeConfig
-    from mlrank.records import RunFolder
+    from mlrank.records import RunFolder, RunRecord
 
 __all__ = ["Stored", "read_folders"]
 
@@ -28,15 +28,15 @@ class Stored:
     origins : dict from the experiment's name to the recipe that it comes from, None if from none
     """
 
-    records: list[dict[str, Any]]
+    records: "list[RunRecord]"
     folders: dict[str, "RunFolder"]
     metrics: list[str]
     environments: dict[str, dict[str, Any]] = field(default_factory=dict)
     origins: dict[str, "RecipeConfig | None"] = field(default_factory=dict)
 
-    def arrays(self, record: Mapping[str, Any]) -> dict[str, Any]:
+    def arrays(self, record: Any) -> dict[str, Any]:
         """Return the arrays of a run: scores, Y_pred, Y_true, rows, and known where some labels are not."""
-        return self.folders[record["experiment"]].run_arrays(record)
+        return self.folders[record.experiment].run_arrays(record)
 
 
 def read_folders(paths: Sequence[Path]) -> Stored:
@@ -61,7 +61,7 @@ def read_folders(paths: Sequence[Path]) -> Stored:
     stored = Stored([], {}, [])
     for folder, config in zip(opened, configs, strict=True):
         name = config["name"] if uses[config["name"]] == 1 else str(folder.path)
-        records = [{**record, "experiment": name} for record in folder.runs()]
+        records = [replace(record, experiment=name) for record in folder.runs()]
         if not records:
             raise UserError("no run of this experiment is finished yet", folder.path)
         stored.records.extend(records)

@@ -1,8 +1,8 @@
-"""Running an experiment and telling how far it is: a bar on a terminal, plain lines elsewhere, a log in its folder."""
+"""Running an experiment and showing how far it is: a bar on a terminal, plain lines elsewhere, a log in its folder."""
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +10,14 @@ from mlrank.cli.timeleft import TimeLeft
 
 if TYPE_CHECKING:
     from mlrank.config import ExperimentConfig
+    from mlrank.experiment import Event
+    from mlrank.experiment.events import BestEvent, PlanEvent, RunEvent, RunName, TrialEvent
     from mlrank.records import RunFolder
 
 __all__ = ["run_with_progress"]
 
-# Seconds between two plain lines at least; failures and the last fit are told at once.
+# Seconds between two plain lines at least; failures and the last fit are reported at once.
 LINE_SECONDS = 10.0
-# What a fit takes, be it a trial's or a run's.
-TIMED = ("fit", "threshold", "predict")
 
 
 def run_with_progress(
@@ -54,7 +54,7 @@ def run_with_progress(
             return run(config, results, pool, reporter.notify, retry_failed=retry_failed, log_level=log_level)
         except (KeyboardInterrupt, SystemExit) as stopped:
             progress.stop()
-            reporter.tell_interrupted()
+            reporter.report_interrupt()
             if isinstance(stopped, SystemExit):  # the signal to terminate
                 raise
             raise SystemExit(130) from None
@@ -70,74 +70,77 @@ class _Reporter:
         self.task = progress.add_task("starting", total=None, failed="", left=self.left)
         self.total, self.done, self.failed = 0, 0, 0
         self.failures: set[tuple[str, str]] = set()
-        self.told = clock()
+        self.last_line = clock()
 
-    def notify(self, event: Mapping[str, Any]) -> None:
-        {"plan": self._plan, "best": self._best, "trial": self._fit, "run": self._fit}[event["kind"]](event)
+    def notify(self, event: "Event") -> None:
+        from mlrank.experiment.events import BestEvent, PlanEvent
 
-    def _plan(self, event: Mapping[str, Any]) -> None:
-        self.total, self.done = event["total"], event["done"]
-        for run in event["missing"]:
-            self.left.expect(_alike(run), run["fits"])
-        jobs = self.left.jobs = event.get("jobs", self.left.jobs)
+        if isinstance(event, PlanEvent):
+            self._plan(event)
+        elif isinstance(event, BestEvent):
+            self._best(event)
+        else:
+            self._fit(event)
+
+    def _plan(self, event: "PlanEvent") -> None:
+        self.total, self.done = event.total, event.done
+        for entry in event.missing:
+            self.left.expect(_alike(entry.run), entry.fits)
+        jobs = self.left.jobs = event.jobs or self.left.jobs
         self.progress.update(self.task, total=self.total, completed=self.done)
         if self.done or not self.console.is_terminal:
             kept = f", {self.done} of them already done" if self.done else ""
             self._line(f"{self.total} fit{'s'[: self.total != 1]}{kept}")
-        for method, names in event.get("idle", {}).items():
+        for method, names in event.idle.items():
             self._line(f"{method}: {', '.join(names)} {'has' if len(names) == 1 else 'have'} no effect on its fits")
-        if event.get("jobs_wanted", jobs) > jobs:
-            self._line(f"{jobs} of {event['jobs_wanted']} workers: more would not fit into memory")
+        if event.jobs_requested is not None and event.jobs_requested > jobs:
+            self._line(f"{jobs} of {event.jobs_requested} workers: more would not fit into memory")
 
-    def _best(self, event: Mapping[str, Any]) -> None:
+    def _best(self, event: "BestEvent") -> None:
         if self.console.is_terminal:
-            settings = ", ".join(f"{name}={value}" for name, value in event["settings"].items())
-            self._line(f"{_label(event)}: best so far {event['metric']} {event['value']:.4f} with {settings}")
+            settings = ", ".join(f"{name}={value}" for name, value in event.settings.items())
+            self._line(f"{event.run.label}: best so far {event.metric} {event.value:.4f} with {settings}")
 
-    def _fit(self, event: Mapping[str, Any]) -> None:
-        record = event["record"]
+    def _fit(self, event: "TrialEvent | RunEvent") -> None:
+        from mlrank.experiment.events import TrialEvent
+
         self.done += 1
-        self.failed += record["error"] is not None
-        times = record.get("time", {})
-        self.left.count(_alike(event), sum(times.get(part, 0.0) for part in TIMED) if "fit" in times else None)
+        self.failed += event.record.error is not None
+        time = event.record.time
+        parts = (time.fit, time.threshold, time.predict)
+        self.left.count(_alike(event.run), None if time.fit is None else sum(part or 0.0 for part in parts))
         failed = f"[red]{self.failed} failed" if self.failed else ""
-        what = "searching" if event["kind"] == "trial" else "fitting"
+        what = "searching" if isinstance(event, TrialEvent) else "fitting"
         self.progress.update(self.task, completed=self.done, description=what, failed=failed)
         if not self.console.is_terminal:
-            self._tell(event)
+            self._report(event)
 
-    def _tell(self, event: Mapping[str, Any]) -> None:
+    def _report(self, event: "TrialEvent | RunEvent") -> None:
         """Print a line if a fit has failed as none of its run has before, if it is time to, or if all are done."""
-        error = event["record"]["error"]
+        error = event.record.error
         if error is not None:
-            failure = _label(event), str(error).strip().splitlines()[-1]
+            failure = event.run.label, error.strip().splitlines()[-1]
             if failure not in self.failures:
                 self.failures.add(failure)
                 self._print(f"failed: {': '.join(failure)}")
         last = self.done == self.total
-        if last or self.clock() - self.told >= LINE_SECONDS:
+        if last or self.clock() - self.last_line >= LINE_SECONDS:
             failures = f", {self.failed} failed" if self.failed else ""
-            after = "" if last else f", {str(self.left) or 'time left not known yet'}: {_label(event)}"
+            after = "" if last else f", {str(self.left) or 'time left not known yet'}: {event.run.label}"
             self._line(f"{self.done}/{self.total} fits{failures}{after}")
 
     def _line(self, text: str) -> None:
-        self.told = self.clock()
+        self.last_line = self.clock()
         self._print(text)
 
     def _print(self, text: str) -> None:
         self.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    def tell_interrupted(self) -> None:
+    def report_interrupt(self) -> None:
         done = f"; {self.done} of {self.total} fits are done and kept" if self.total else " before the first fit"
         print(f"mlrank: interrupted{done}, the same command goes on from there", file=sys.stderr)
 
 
-def _alike(run: Mapping[str, Any]) -> tuple[str, str]:
+def _alike(run: "RunName") -> tuple[str, str]:
     """Return data set and method of a run: fits on other splits take alike."""
-    return run["dataset"], run["method"]
-
-
-def _label(run: Mapping[str, Any]) -> str:
-    from mlrank.records import run_label
-
-    return run_label(run["dataset"], run["split"], run["method"])
+    return run.dataset, run.method

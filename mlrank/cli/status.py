@@ -55,11 +55,11 @@ def status(
 def open_run(place: Path, results: Path) -> tuple["ExperimentConfig", "RunFolder"]:
     """Return the configuration and the results folder that a user's RUN names."""
     from mlrank.config import load_config, load_stored_config
-    from mlrank.records import RunFolder, safe_name
+    from mlrank.records import RunFolder
 
     if place.is_file():
         config = load_config(place)
-        return config, RunFolder(results / safe_name(config.name))
+        return config, RunFolder.of(results, config.name)
     folder = RunFolder.open(place)
     return load_stored_config(folder.path / "config.yaml"), folder
 

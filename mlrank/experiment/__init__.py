@@ -1,7 +1,7 @@
 """The whole chain, once: dataset > split > search > fit > threshold > metrics > result."""
 
-from mlrank.experiment.coordinator import Event
 from mlrank.experiment.data import Data, plan
+from mlrank.experiment.events import Event
 from mlrank.experiment.run import plan_cells, run
 from mlrank.experiment.trials import stored_trials
 

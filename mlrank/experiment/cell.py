@@ -12,9 +12,10 @@ from mlrank import __version__
 from mlrank.arrays import IntArray
 from mlrank.config import ExperimentConfig, GridPoint, MethodConfig
 from mlrank.experiment.data import Data
+from mlrank.experiment.events import RunName
 from mlrank.experiment.points import point_of, twins_of
 from mlrank.metrics import METRICS
-from mlrank.records import run_label, trial_key
+from mlrank.records import TrialRecord, trial_key
 from mlrank.search import STRATEGIES, Chain, Plan, Point, Task, count_fits, groups
 from mlrank.solvers import Capabilities
 from mlrank.splits import Split, kfold
@@ -58,12 +59,12 @@ class Cell:
     @property
     def label(self) -> str:
         """What messages call the cell."""
-        return run_label(**self.names)
+        return self.name.label
 
     @property
-    def names(self) -> dict[str, str]:
-        """What events call it: its "dataset", "split" and "method"."""
-        return {"dataset": self.data.dataset.name, "split": self.split.name, "method": self.method.name}
+    def name(self) -> RunName:
+        """What its run and events call it."""
+        return RunName(self.data.dataset.name, self.split.name, self.method.name)
 
     @cached_property
     def chain(self) -> Chain:
@@ -126,7 +127,7 @@ class Cell:
     def _places(self) -> dict[str, Trial]:
         return {}
 
-    def mean_of(self, point: Point, journal: Mapping[str, Mapping[str, Any]]) -> float | None:
+    def mean_of(self, point: Point, journal: Mapping[str, TrialRecord]) -> float | None:
         """Return the mean over folds of a point on all rows; None while a fold is missing or where it has none."""
         index, _, fraction = self._places[point.key]
         if fraction < 1.0 or any(self.trial(index, fold).key not in journal for fold in self.searched_folds):
@@ -166,7 +167,7 @@ class Cell:
         """Identifies everything that the run of this cell depends on."""
         return trial_key(**self.inputs)
 
-    def outcome(self, journal: Mapping[str, Mapping[str, Any]]) -> Outcome:
+    def outcome(self, journal: Mapping[str, TrialRecord]) -> Outcome:
         """Return how far the search is by the journal: the fits it asks for next, or what it chose."""
         if not self.searched_folds:
             return Outcome((), (), 0, None)
@@ -189,16 +190,16 @@ class Cell:
             values = [self._mean(i, stage.fraction, journal) for i in stage.points]
             means |= dict(zip(stage.points, values, strict=True))
 
-    def _mean(self, index: int, fraction: float, journal: Mapping[str, Mapping[str, Any]]) -> float | None:
+    def _mean(self, index: int, fraction: float, journal: Mapping[str, TrialRecord]) -> float | None:
         """Return a point's mean over the folds where its value is defined; None where there is none.
 
         A point that failed in some fold is out: its mean would be over other folds than the others'.
         """
         twin = self.twins[index]
         records = [journal[self.trial(twin, fold, fraction).key] for fold in self.searched_folds]
-        if any(record["error"] for record in records):
+        if any(record.error for record in records):
             return None
-        defined = [record["value"] for record in records if record["value"] is not None]
+        defined = [record.value for record in records if record.value is not None]
         return float(np.mean(defined)) if defined else None
 
     def tasks(self, trials: Iterable[Trial], number: int) -> Iterator[Task]:

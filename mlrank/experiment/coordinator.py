@@ -1,24 +1,18 @@
 """The coordinator of a running experiment: hands out the fits that are still to be made, and stores their results."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from mlrank.experiment.cell import Cell, Outcome
-from mlrank.experiment.record import about_model, describe, summary
+from mlrank.experiment.cell import Cell
+from mlrank.experiment.events import BestEvent, Notify, RunEvent, TrialEvent
+from mlrank.experiment.record import about_model, run_record
 from mlrank.metrics import METRICS
-from mlrank.models import Fit
 from mlrank.models.file import model_bytes
-from mlrank.records import RunFolder, WorkLocks
-from mlrank.search import Point, Pool, Result, Task, execute
+from mlrank.records import RunFolder, RunRecord, TrialRecord, WorkLocks, software_info
+from mlrank.search import Point, Pool, Refit, Result, Task, execute
 
-__all__ = ["Coordinator", "Event", "Notify"]
+__all__ = ["Coordinator"]
 
-Event = Mapping[str, Any]
-Notify = Callable[[Event], None]
-
-# What a refit says of a run, beside its time and changes.
-RUN_FIELDS = ("status", "error", "info", "metrics", "model")
 # How long to wait before looking again whether another process has made the fits that it claims.
 WAIT_SECONDS = 0.5
 
@@ -40,18 +34,17 @@ class Coordinator:
 
     def __init__(self, folder: RunFolder, claims: WorkLocks, pool: Pool, notify: Notify, retry_failed: bool) -> None:
         self.folder, self.claims, self.pool, self.notify, self.retry = folder, claims, pool, notify, retry_failed
-        found, self.offset = folder.journal.read_from(0)
-        self.journal = {key: record for key, record in found.items() if not (retry_failed and record["error"])}
+        stored, self.offset = folder.journal.read_from(0)
+        self.journal = {key: trial for key, trial in stored.items() if not (retry_failed and trial.error)}
         self.best: dict[str, float] = {}
         self.filed: set[str] = set()
 
     def finished(self, cell: Cell) -> bool:
         """Whether the run of a cell is stored, and not to be made again because something in it failed."""
-        data = cell.data.dataset.name
-        record = self.folder.find_run(data, cell.split.name, cell.method.name)
-        if record is None or record.get("key") != cell.key:
+        record = self.folder.find_run(*cell.name)
+        if record is None or record.key != cell.key:
             return False
-        return not (self.retry and (record["status"] == "failed" or record["search"]["n_failed"]))
+        return not (self.retry and (not record.done or record.search.n_failed))
 
     def n_done(self, cell: Cell) -> int:
         """Return the number of trials that the journal has of those a cell has asked for so far."""
@@ -73,27 +66,28 @@ class Coordinator:
                 time.sleep(WAIT_SECONDS)
 
     def _admit_trials(self, task: Task) -> Task:
-        wanted = [point for point in task.points if point.key not in self.journal and self.claims.take(point.key)]
+        taken = [point for point in task.points if point.key not in self.journal and self.claims.take(point.key)]
         # Looked up once more after claiming: whoever held the claim filed the trial before giving it up.
         self._refresh()
-        for point in wanted:
+        for point in taken:
             if point.key in self.journal:
                 self.claims.release(point.key)
-        return task.of([point for point in wanted if point.key not in self.journal])
+        return task.of([point for point in taken if point.key not in self.journal])
 
     def _refresh(self) -> None:
-        found, self.offset = self.folder.journal.read_from(self.offset)
-        self.journal |= found
+        added, self.offset = self.folder.journal.read_from(self.offset)
+        self.journal |= added
 
     def _file_trials(self, cell: Cell, task: Task, results: Sequence[Result]) -> None:
-        self.folder.journal.append(*(result.record for result in results))
-        for point, result in zip(task.points, results, strict=True):
-            self.journal[point.key] = result.record
+        trials = [result for result in results if isinstance(result, TrialRecord)]
+        self.folder.journal.append(*trials)
+        for point, trial in zip(task.points, trials, strict=True):
+            self.journal[point.key] = trial
             self.claims.release(point.key)
-            self.notify({"kind": "trial", **cell.names, "record": result.record, "settings": point.settings})
-            self._tell_best(cell, point)
+            self.notify(TrialEvent(cell.name, trial, point.settings))
+            self._announce_best(cell, point)
 
-    def _tell_best(self, cell: Cell, point: Point) -> None:
+    def _announce_best(self, cell: Cell, point: Point) -> None:
         """Announce a point whose last fold came in and whose mean beats those before."""
         value = cell.mean_of(point, self.journal)
         if value is None:
@@ -102,8 +96,7 @@ class Coordinator:
         sign = 1.0 if METRICS[metric].higher_is_better else -1.0
         if cell.label not in self.best or sign * value > sign * self.best[cell.label]:
             self.best[cell.label] = value
-            settings = point.all_settings
-            self.notify({"kind": "best", **cell.names, "metric": metric, "value": value, "settings": settings})
+            self.notify(BestEvent(cell.name, metric, value, point.all_settings))
 
     def refit(self, todo: Sequence[Cell]) -> None:
         """Fit what each cell has chosen, and store the runs."""
@@ -117,7 +110,7 @@ class Coordinator:
                 elif self._admit_run(cell):
                     self._file_failed_search(cell)
             for task, results in execute(tasks, self.pool, lambda task: self._admit_refit(todo[task.number], task)):
-                self._file_refit(todo[task.number], *results[0])
+                self._file_refit(todo[task.number], results[0])
             left = {number: cell for number, cell in left.items() if not self._filed(cell)}
             if left:
                 time.sleep(WAIT_SECONDS)
@@ -136,32 +129,22 @@ class Coordinator:
             return False
         return True
 
-    def _file_refit(
-        self, cell: Cell, found: dict[str, Any], arrays: Mapping[str, Any], model: Fit | None = None
-    ) -> None:
-        outcome = cell.outcome(self.journal)
-        record = self._described(cell, outcome)
-        changes = [*record["dataset"]["changes"], *found["changes"]]
-        merged = {"dataset": record["dataset"] | {"changes": changes}, "time": record["time"] | found["time"]}
-        record |= {name: found[name] for name in RUN_FIELDS} | merged
-        self._store(cell, record, arrays, None if model is None else model_bytes(model, about_model(cell, record)))
+    def _file_refit(self, cell: Cell, refit: Result) -> None:
+        if not isinstance(refit, Refit):
+            raise TypeError(f"a refit task returns a Refit, found {type(refit).__name__}")
+        record = run_record(cell, cell.outcome(self.journal), self.journal, refit)
+        self._store(cell, record, refit)
 
     def _file_failed_search(self, cell: Cell) -> None:
         outcome = cell.outcome(self.journal)
-        errors = [self.journal[cell.trial(*trial).key]["error"] for trial in outcome.asked]
+        errors = [self.journal[cell.trial(*trial).key].error for trial in outcome.asked]
         undefined = f"{cell.config.search.metric} was undefined for every grid point in every fold"
-        error = next(filter(None, errors), undefined)
-        failure: dict[str, Any] = {"status": "failed", "error": error, "info": None, "metrics": {}, "model": None}
-        self._store(cell, self._described(cell, outcome) | failure, {})
+        failure = Refit(software_info(), error=next(filter(None, errors), undefined))
+        self._store(cell, run_record(cell, outcome, self.journal, failure), failure)
 
-    def _described(self, cell: Cell, outcome: Outcome) -> dict[str, Any]:
-        records = [self.journal[cell.trial(*trial).key] for trial in outcome.asked]
-        seconds = float(sum(sum(record.get("time", {}).values()) for record in records))
-        found = summary(cell, outcome, self.journal)
-        return describe(cell, outcome.chosen) | {"search": found, "time": {"search": seconds}}
-
-    def _store(self, cell: Cell, record: dict[str, Any], arrays: Mapping[str, Any], model: bytes | None = None) -> None:
-        self.folder.write_run(record, arrays, model)
+    def _store(self, cell: Cell, record: RunRecord, refit: Refit) -> None:
+        model = None if refit.fit is None else model_bytes(refit.fit, about_model(cell, record))
+        self.folder.write_run(record, refit.arrays, model)
         self.filed.add(cell.key)
         self.claims.release(cell.key)
-        self.notify({"kind": "run", **cell.names, "record": record})
+        self.notify(RunEvent(cell.name, record))

@@ -8,7 +8,7 @@ from typing import Any
 from mlrank.config import ExperimentConfig
 from mlrank.experiment.cell import Cell
 from mlrank.experiment.run import plan_cells
-from mlrank.records import RunFolder, safe_name
+from mlrank.records import RunFolder, TrialRecord
 from mlrank.search import Estimate, Pilot
 
 __all__ = ["CellForecast", "forecast"]
@@ -63,30 +63,31 @@ def forecast(config: ExperimentConfig, results_dir: Path | str) -> list[CellFore
     UserError
         If the configuration does not fit the data.
     """
-    folder = RunFolder(Path(results_dir) / safe_name(config.name))
+    folder = RunFolder.of(results_dir, config.name)
     journal = folder.journal.read()
-    return [found for _, mine in plan_cells(config) for found in _of_data(mine, folder, journal)]
+    return [fits for _, mine in plan_cells(config) for fits in _of_data(mine, folder, journal)]
 
 
-def _of_data(mine: Sequence[Cell], folder: RunFolder, journal: Mapping[str, Any]) -> Iterator[CellForecast]:
+def _of_data(mine: Sequence[Cell], folder: RunFolder, journal: Mapping[str, TrialRecord]) -> Iterator[CellForecast]:
     pilots: dict[str, Pilot] = {}
     for cell in mine:
-        name, dataset = cell.method.name, cell.data.dataset
+        name = cell.method.name
         if name not in pilots:
             middle = (len(cell.grid) - 1) // 2
             pilots[name] = Pilot(cell.refit_task(middle, 0), cell.data.table)
-        record = folder.find_run(dataset.name, cell.split.name, name)
-        is_fitted = record is not None and record.get("key") == cell.key
+        record = folder.find_run(*cell.name)
+        is_fitted = record is not None and record.key == cell.key
         yield _of_cell(cell, pilots[name], journal, is_fitted)
 
 
-def _of_cell(cell: Cell, pilot: Pilot, journal: Mapping[str, Any], is_fitted: bool) -> CellForecast:
+def _of_cell(cell: Cell, pilot: Pilot, journal: Mapping[str, TrialRecord], is_fitted: bool) -> CellForecast:
     outcome = cell.outcome(journal)
     asked = [(trial, cell.trial(*trial)) for trial in dict.fromkeys((*outcome.asked, *outcome.missing))]
     fits = [
         {"fold": trial.fold, "settings": point.all_settings, "done": point.key in journal} for trial, point in asked
     ]
-    times = [sum(journal[point.key]["time"].values()) for _, point in asked if "time" in journal.get(point.key, {})]
+    trials = [journal[point.key] for _, point in asked if point.key in journal]
+    times = [trial.seconds for trial in trials if trial.time.fit is not None]
     n_rows = round(cell.split.train.size * (1 - 1 / len(cell.folds)))
     search = pilot.estimate(n_rows)
     if times:

@@ -8,8 +8,9 @@ from typing import Any
 from mlrank.config import ExperimentConfig
 from mlrank.errors import UserError, unknown_name
 from mlrank.experiment.cell import Cell, cells
-from mlrank.experiment.coordinator import Coordinator, Event, Notify
+from mlrank.experiment.coordinator import Coordinator
 from mlrank.experiment.data import Data, plan
+from mlrank.experiment.events import Event, MissingFits, Notify, PlanEvent, RunEvent, TrialEvent, log_line
 from mlrank.experiment.kernels import check_kernels
 from mlrank.experiment.points import idle_settings
 from mlrank.records import RunFolder, WorkLocks, safe_name
@@ -41,11 +42,9 @@ def run(
     ----------
     jobs : int, or a context manager of a pool
         Worker processes on this machine, or where to run instead; results do not depend on it.
-    notify : function of an event, a mapping with "kind"
-        "plan" (total, done: numbers of fits; missing: those of each run; jobs, jobs_wanted: workers that fit into
-        memory, and asked for; idle: by method, settings given that change nothing), then "trial" and "run", one for
-        each fit, with its record, and "best" whenever a grid point is better than those before. Whatever is of one
-        run has its "dataset", "split" and "method".
+    notify : function of an Event
+        A PlanEvent, then a TrialEvent or RunEvent for each fit, and a BestEvent whenever a grid point is better than
+        those before; see `mlrank.experiment.events`.
     retry_failed : bool
         Whether failed fits are made again.
     log_level : {"debug", "info", "error"}
@@ -54,8 +53,10 @@ def run(
     Raises
     ------
     UserError
-        If the configuration does not fit the data, or results cannot be written. What is finished stays.
+        If the configuration does not fit the data, or results cannot be written, or the results folder is one of
+        another version. What is finished stays.
     """
+    RunFolder.of(results_dir, config.name)  # one of another format is known before the data are read
     with _pools(config, results_dir, jobs) as pool_of:
         planned = plan_cells(config)
         folder = RunFolder.create(results_dir, config.name)
@@ -63,18 +64,16 @@ def run(
         folder.write_planned(cell.key for _, mine in planned for cell in mine)
         folder.write_environment()
         notify = _logging(folder, log_level, notify)
+        requested = jobs if isinstance(jobs, int) else None
         fitting = 0
-        workers_told = {}
-        if isinstance(jobs, int):
-            fitting = workers_that_fit(jobs, _largest_fit(planned), available_memory())
-            workers_told = {"jobs": fitting, "jobs_wanted": jobs}
+        if requested is not None:
+            fitting = workers_that_fit(requested, _largest_fit(planned), available_memory())
         with WorkLocks(folder.path / "claims") as claims, pool_of(fitting) as workers:
             if claims.alone():
                 folder.sweep()
             coordinator = Coordinator(folder, claims, workers, notify, retry_failed)
             todo = [(data, [cell for cell in mine if not coordinator.finished(cell)]) for data, mine in planned]
-            idle = {name: found for name, method in config.methods.items() if (found := idle_settings(method))}
-            notify({"kind": "plan", **_totals(planned, todo, coordinator), **workers_told, "idle": idle})
+            notify(_plan_event(config, planned, todo, coordinator, fitting or None, requested))
             for data, mine in todo:
                 if mine:
                     workers.load(data.table)
@@ -105,20 +104,13 @@ def _logging(folder: RunFolder, level: str, notify: Notify) -> Notify:
         raise UserError(unknown_name("log level", level, LOG_LEVELS))
 
     def logged(event: Event) -> None:
-        record = event.get("record", {})
-        importance = "error" if record.get("error") else "debug" if event["kind"] == "trial" else "info"
+        failed = isinstance(event, TrialEvent | RunEvent) and event.record.error is not None
+        importance = "error" if failed else "debug" if isinstance(event, TrialEvent) else "info"
         if LOG_LEVELS.index(importance) >= LOG_LEVELS.index(level):
-            folder.log({"level": importance, **_loggable(event)})
+            folder.log({"level": importance, **log_line(event)})
         notify(event)
 
     return logged
-
-
-def _loggable(event: Event) -> dict[str, Any]:
-    """Return an event without what the folder has anyway."""
-    kept = ("key", "value", "error", "status", "time", "metrics")
-    record = {name: value for name, value in event.get("record", {}).items() if name in kept}
-    return {**event, **({"record": record} if record else {})}
 
 
 def plan_cells(config: ExperimentConfig) -> list[Planned]:
@@ -172,11 +164,19 @@ def _check_thresholds(config: ExperimentConfig, data: Data) -> None:
                     raise UserError(f"'{data.dataset.name}', method '{method.name}': {error}") from error
 
 
-def _totals(planned: Sequence[Planned], todo: Sequence[Planned], coordinator: Coordinator) -> dict[str, Any]:
+def _plan_event(
+    config: ExperimentConfig,
+    planned: Sequence[Planned],
+    todo: Sequence[Planned],
+    coordinator: Coordinator,
+    jobs: int | None,
+    requested: int | None,
+) -> PlanEvent:
     total = sum(1 + cell.n_trials for _, mine in planned for cell in mine)
-    left = [(cell.names, cell.n_trials - coordinator.n_done(cell) + 1) for _, mine in todo for cell in mine]
-    missing = [{**names, "fits": fits} for names, fits in left]
-    return {"total": total, "done": total - sum(fits for _, fits in left), "missing": missing}
+    left = [(cell.name, cell.n_trials - coordinator.n_done(cell) + 1) for _, mine in todo for cell in mine]
+    missing = tuple(MissingFits(*entry) for entry in left)
+    idle = {name: tuple(settings) for name, method in config.methods.items() if (settings := idle_settings(method))}
+    return PlanEvent(total, total - sum(entry.fits for entry in missing), missing, jobs, requested, idle)
 
 
 def _largest_fit(planned: Sequence[Planned]) -> float:

@@ -7,7 +7,7 @@ from typing import Any
 from mlrank.config import ExperimentConfig
 from mlrank.experiment.cell import Cell
 from mlrank.experiment.run import plan_cells
-from mlrank.records import RunFolder, held_keys
+from mlrank.records import RunFolder, TrialRecord, held_keys
 
 __all__ = ["Change", "RunState", "changes", "run_states"]
 
@@ -50,21 +50,20 @@ def run_states(config: ExperimentConfig, folder: RunFolder) -> list[RunState]:
     return [_state(cell, folder, journal, at_work) for _, mine in plan_cells(config) for cell in mine]
 
 
-def _state(cell: Cell, folder: RunFolder, journal: Mapping[str, Any], at_work: set[str]) -> RunState:
-    record = folder.find_run(cell.data.dataset.name, cell.split.name, cell.method.name)
+def _state(cell: Cell, folder: RunFolder, journal: Mapping[str, TrialRecord], at_work: set[str]) -> RunState:
+    record = folder.find_run(*cell.name)
     outcome = cell.outcome(journal)
     keys = [cell.trial(*trial).key for trial in outcome.asked]
-    found = [journal[key]["error"] for key in keys if key in journal]
-    errors = [_last_line(error) for error in found if error]
-    if record is not None and record.get("key") == cell.key:
-        state = str(record["status"])
-        errors += [_last_line(record["error"])] if record["error"] and not errors else []
+    trials = [journal[key] for key in keys if key in journal]
+    errors = [_last_line(trial.error) for trial in trials if trial.error]
+    if record is not None and record.key == cell.key:
+        state = str(record.status)
+        errors += [record.reason] if record.error and not errors else []
     elif cell.key in at_work or at_work.intersection(keys):
         state = "running"
     else:
         state = "planned" if record is None else "stale"
-    names = (cell.data.dataset.name, cell.split.name, cell.method.name)
-    return RunState(*names, state, len(found), cell.n_trials, tuple(errors))
+    return RunState(*cell.name, state, len(trials), cell.n_trials, tuple(errors))
 
 
 def changes(config: ExperimentConfig, folder: RunFolder, method: str) -> dict[str, list[Change] | None]:
@@ -75,13 +74,13 @@ def changes(config: ExperimentConfig, folder: RunFolder, method: str) -> dict[st
     UserError
         If the data are not at hand.
     """
-    found: dict[str, list[Change] | None] = {}
+    changed: dict[str, list[Change] | None] = {}
     for _, mine in plan_cells(config):
         for cell in mine:
             if cell.method.name == method:
-                record = folder.find_run(cell.data.dataset.name, cell.split.name, method)
-                found[cell.label] = None if record is None else _compare(record.get("inputs", {}), cell.inputs)
-    return found
+                record = folder.find_run(*cell.name)
+                changed[cell.label] = None if record is None else _compare(record.inputs, cell.inputs)
+    return changed
 
 
 def _compare(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:

@@ -1,11 +1,10 @@
 """The trials of an experiment's searches with the settings they stand for, read without the data."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from mlrank.config import ExperimentConfig, load_stored_config
 from mlrank.experiment.points import point_of, twins_of
-from mlrank.records import RunFolder
+from mlrank.records import RunFolder, RunRecord, SearchTrial, TrialRecord
 
 __all__ = ["stored_trials"]
 
@@ -13,7 +12,7 @@ __all__ = ["stored_trials"]
 _WHERE = ("data", "rows", "scale", "seed", "missing_labels")
 
 
-def stored_trials(folder: RunFolder, records: list[dict[str, Any]] | None = None) -> list[dict[str, Any]]:
+def stored_trials(folder: RunFolder, records: list[RunRecord] | None = None) -> list[SearchTrial]:
     """Return every trial on all rows of a fold that the journal holds for the runs of the present configuration.
 
     Parameters
@@ -22,11 +21,8 @@ def stored_trials(folder: RunFolder, records: list[dict[str, Any]] | None = None
 
     Returns
     -------
-    list of dict
-        Of each trial its "dataset", "split", "method", "fold" and "settings" (those that were searched, those of
-        projection and threshold with their part before a dot, as in a run's "searched"), the "metric" of the search,
-        and what the journal says: "value", "error", "time", "optimality", "n_iter", "converged". A point that was not
-        fitted because another gives the same fits has that one's.
+    list of SearchTrial
+        A point that was not fitted because another gives the same fits has that one's record.
 
     Raises
     ------
@@ -39,17 +35,14 @@ def stored_trials(folder: RunFolder, records: list[dict[str, Any]] | None = None
     return [trial for record in runs for trial in _of_run(record, config, journal)]
 
 
-def _of_run(
-    record: Mapping[str, Any], config: ExperimentConfig, journal: Mapping[str, Mapping[str, Any]]
-) -> Iterator[dict[str, Any]]:
-    method = config.methods[record["method"]]
+def _of_run(record: RunRecord, config: ExperimentConfig, journal: Mapping[str, TrialRecord]) -> Iterator[SearchTrial]:
+    method, metric = config.methods[record.method], config.search.metric
     grid, twins = method.grid(), twins_of(method)
     if len(grid) < 2:
         return
-    where = {name: record["inputs"][name] for name in _WHERE if name in record["inputs"]}
+    where = {name: record.inputs[name] for name in _WHERE if name in record.inputs}
     parts = (("project.", method.projection_axes), ("", method.axes), ("threshold.", method.threshold_axes))
     searched = {f"{part}{name}" for part, axes in parts for name, values in axes if len(values) > 1}
-    named = {name: record[name] for name in ("split", "method")} | {"dataset": record["dataset"]["name"]}
     for place, point in enumerate(grid):
         everything = {
             **{f"project.{name}": value for name, value in point.projection_settings.items()},
@@ -60,4 +53,4 @@ def _of_run(
         for fold in range(config.search.folds):
             key = point_of(where, config.search, method, grid[twins[place]], fold).key
             if key in journal:
-                yield {**journal[key], **named, "settings": settings, "fold": fold, "metric": config.search.metric}
+                yield SearchTrial(*record.names, fold, settings, metric, journal[key])

@@ -59,8 +59,8 @@ def render_summary(outcomes: Sequence[TableOutcome]) -> str:
 
 def _head(outcomes: Sequence[TableOutcome]) -> list[str]:
     records = [record for outcome in outcomes for record in outcome.records]
-    versions = sorted({record["version"] for record in records})
-    commits = sorted({(record["commit"] or "no commit")[:12] for record in records})
+    versions = sorted({record["software"]["mlrank"] for record in records})
+    commits = sorted({(record["software"]["commit"] or "no commit")[:12] for record in records})
     machines = sorted({machine for r in records if (machine := (r.get("time") or {}).get("machine"))})
     found = [outcome.comparison for outcome in outcomes if outcome.comparison]
     cells = _counts(CELL_VERDICTS, (cell.verdict for comparison in found for cell in comparison.cells))

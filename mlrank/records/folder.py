@@ -15,23 +15,25 @@ import numpy.typing as npt
 from mlrank.errors import UserError
 from mlrank.records.atomic import dump_json, make_folder, npz_bytes, os_errors, safe_name, write_atomic
 from mlrank.records.journal import Journal
+from mlrank.records.run import FORMAT, RunRecord
 from mlrank.records.software import environment
 from mlrank.stored import DAMAGED
-from mlrank.yamlfile import dump_yaml, load_yaml
 
-__all__ = ["FORMAT", "RunFolder", "run_label"]
+__all__ = ["RunFolder"]
 
-FORMAT = 1
 PLANNED = "planned.json"
+MARK = "format.json"
+# Any of these shows that a folder without a mark of its format was written by a version that made none.
+CONTENTS = ("config.yaml", "trials.jsonl", PLANNED, "runs")
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """``results/<experiment>/``: config.yaml, environment.json, log.jsonl, trials.jsonl, runs/, tables/.
+    """``results/<experiment>/``: format.json, config.yaml, environment.json, log.jsonl, trials.jsonl, runs/, tables/.
 
-    A run is ``runs/<dataset>/<split>/<method>.json`` with its arrays in the ``.npz`` beside it, and its model, where
-    that can be stored, in the ``.model``. The JSON is written last, so a run whose JSON exists is complete. It holds
-    the real names.
+    All of a folder has one format. A run is ``runs/<dataset>/<split>/<method>.json`` with its arrays in the ``.npz``
+    beside it, and its model, where that can be stored, in the ``.model``. The JSON is written last, so a run whose JSON
+    exists is complete. It holds the real names.
 
     Parameters
     ----------
@@ -47,15 +49,26 @@ class RunFolder:
         Raises
         ------
         UserError
-            If it cannot be made or written.
+            If it cannot be made or written, or an older or newer version made it: nothing in it is changed then.
+        """
+        folder = cls.of(results_dir, experiment_name)
+        make_folder(folder.path)
+        folder.write_mark()  # a full or read-only disk must be known before the first fit
+        return folder
+
+    @classmethod
+    def of(cls, results_dir: Path | str, experiment_name: str) -> "RunFolder":
+        """Return the folder of an experiment, whether it exists or not.
+
+        Raises
+        ------
+        UserError
+            If an older or newer version made it.
         """
         if not experiment_name:
             raise UserError("the experiment needs a name: it names the results folder")
         folder = cls(Path(results_dir) / safe_name(experiment_name))
-        make_folder(folder.path)
-        probe = folder.path / "writable"
-        write_atomic(probe, b"")  # a full or read-only disk must be known before the first fit
-        probe.unlink()
+        folder.check_format()
         return folder
 
     @classmethod
@@ -65,7 +78,7 @@ class RunFolder:
         Raises
         ------
         UserError
-            If there is none at `path`; experiments one level below are named.
+            If there is none at `path`; experiments one level below are named. Or if an older or newer version made it.
         """
         path = Path(path)
         named = path.with_name(safe_name(path.name)) if path.name else path
@@ -76,7 +89,32 @@ class RunFolder:
             inside = sorted(str(found.parent) for found in path.glob("*/config.yaml"))
             hint = f"; experiments below it: {', '.join(inside)}" if inside else ""
             raise UserError(f"not the results folder of an experiment: it holds no config.yaml{hint}", path)
-        return cls(path)
+        folder = cls(path)
+        folder.check_format()
+        return folder
+
+    def check_format(self) -> None:
+        """Refuse a folder that another version of mlrank wrote in another format.
+
+        Raises
+        ------
+        UserError
+        """
+        path = self.path / MARK
+        if path.exists():
+            with os_errors("read the format", path):
+                content = path.read_bytes()
+            try:
+                found = int(json.loads(content)["format"])
+            except (ValueError, KeyError, TypeError) as error:
+                raise UserError("damaged mark of the results folder's format", path) from error
+        else:
+            found = FORMAT - 1 if any((self.path / name).exists() for name in CONTENTS) else FORMAT
+        _check_format(found, self.path)
+
+    def write_mark(self) -> None:
+        """Write which format the folder has."""
+        self.write_text(MARK, dump_json({"format": FORMAT}))
 
     @property
     def journal(self) -> Journal:
@@ -91,6 +129,9 @@ class RunFolder:
 
     def write_config(self, config: Mapping[str, Any]) -> None:
         """Write the resolved configuration, keys in the order given."""
+        from mlrank.yamlfile import dump_yaml  # workers need records, and no YAML
+
+        self.write_mark()
         write_atomic(self.path / "config.yaml", dump_yaml(dict(config)).encode())
 
     def read_config(self) -> dict[str, Any]:
@@ -101,6 +142,8 @@ class RunFolder:
         UserError
             If config.yaml is missing or damaged.
         """
+        from mlrank.yamlfile import load_yaml
+
         return load_yaml(self.path / "config.yaml")[0]
 
     def write_environment(self) -> dict[str, Any]:
@@ -123,9 +166,7 @@ class RunFolder:
         with os_errors("write the log", path), open(path, "a", encoding="utf-8") as handle:
             handle.write(line)
 
-    def write_run(
-        self, record: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], model: bytes | None = None
-    ) -> None:
+    def write_run(self, record: RunRecord, arrays: Mapping[str, npt.NDArray[Any]], model: bytes | None = None) -> None:
         """Write one run; it replaces an earlier run of the same dataset, split and method.
 
         `model` is the content of a model file.
@@ -135,10 +176,10 @@ class RunFolder:
         UserError
             If the system refuses, or the file holds another run because the disk does not tell letter case.
         """
-        path = self._run_path(*_names(record))
-        if path.exists() and _names(old := _read_record(path)) != _names(record):
-            taken = run_label(*_names(old))
-            raise UserError(f"this disk does not tell letter case, and the file already holds the run {taken}", path)
+        path = self._run_path(*record.names)
+        if path.exists() and (old := _read_record(path)).names != record.names:
+            message = f"this disk does not tell letter case, and the file already holds the run {old.label}"
+            raise UserError(message, path)
         arrays_path, model_path = (path.with_suffix(ending) for ending in (".npz", ".model"))
         with os_errors("replace the run", path):
             # The old JSON goes first: with new arrays beside it, it would look complete.
@@ -149,19 +190,19 @@ class RunFolder:
             write_atomic(arrays_path, npz_bytes(arrays))
         if model is not None:
             write_atomic(model_path, model)
-        write_atomic(path, dump_json({"format": FORMAT, **record}).encode())
+        write_atomic(path, dump_json(record.to_json()).encode())
 
-    def find_run(self, dataset: str, split: str, method: str) -> dict[str, Any] | None:
+    def find_run(self, dataset: str, split: str, method: str) -> RunRecord | None:
         """Return the record of one run, or None if it has not been run."""
         path = self._run_path(dataset, split, method)
         record = _read_record(path) if path.exists() else None
-        return record if record is not None and _names(record) == (dataset, split, method) else None
+        return record if record is not None and record.names == (dataset, split, method) else None
 
     def write_planned(self, keys: Iterable[str]) -> None:
         """Say which runs belong to the present configuration; others stay on disk but are not shown."""
         self.write_text(PLANNED, dump_json(sorted(keys)))
 
-    def runs(self) -> list[dict[str, Any]]:
+    def runs(self) -> list[RunRecord]:
         """Return the records of the present configuration's runs, in the order of dataset, split and method in it.
 
         Runs that an earlier configuration of the same name left, with other splits, methods or settings, are passed
@@ -175,13 +216,13 @@ class RunFolder:
         records = [_read_record(path) for path in sorted(self.path.glob("runs/*/*/*.json"))]
         keys = self.planned_keys()
         if keys is not None:
-            records = [record for record in records if record.get("key") in keys]
+            records = [record for record in records if record.key in keys]
         config = self.read_config() if (self.path / "config.yaml").exists() else {}
         datasets = {name: place for place, entry in enumerate(config.get("datasets", ())) for name in _called(entry)}
         methods = {name: place for place, name in enumerate(config.get("methods", ()))}
 
-        def order(record: Mapping[str, Any]) -> tuple[Any, ...]:
-            dataset, split, method = _names(record)
+        def order(record: RunRecord) -> tuple[Any, ...]:
+            dataset, split, method = record.names
             place = datasets.get(dataset, len(datasets)), methods.get(method, len(methods))
             return place[0], dataset, _natural(split), place[1], method
 
@@ -207,7 +248,7 @@ class RunFolder:
                 "damaged list of the planned runs; start the experiment again to have it made", path
             ) from error
 
-    def run_arrays(self, record: Mapping[str, Any]) -> dict[str, npt.NDArray[Any]]:
+    def run_arrays(self, record: RunRecord) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays of a run: scores, Y_pred, Y_true, rows, and known where some true labels are not.
 
         Raises
@@ -215,7 +256,7 @@ class RunFolder:
         UserError
             If they are missing or damaged.
         """
-        path = self._run_path(*_names(record)).with_suffix(".npz")
+        path = self._run_path(*record.names).with_suffix(".npz")
         with os_errors("read the arrays of the run", path):
             content = io.BytesIO(path.read_bytes())
         try:
@@ -233,31 +274,25 @@ class RunFolder:
         return self.path / "runs" / safe_name(dataset) / safe_name(split) / f"{safe_name(method)}.json"
 
 
-def run_label(dataset: str, split: str, method: str) -> str:
-    """Return what messages call a run.
-
-    >>> run_label("scene", "r0f1", "Rank-SVM")
-    'scene / r0f1 / Rank-SVM'
-    """
-    return f"{dataset} / {split} / {method}"
+def _check_format(found: int, path: Path) -> None:
+    if found != FORMAT:
+        age = "an older" if found < FORMAT else "a newer"
+        message = f"made by {age} version of mlrank, in format {found} (this one reads {FORMAT}); choose another "
+        raise UserError(f"{message}--results folder or delete it", path)
 
 
-def _names(record: Mapping[str, Any]) -> tuple[str, str, str]:
-    return record["dataset"]["name"], record["split"], record["method"]
-
-
-def _read_record(path: Path) -> dict[str, Any]:
+def _read_record(path: Path) -> RunRecord:
     with os_errors("read the run", path):
         content = path.read_bytes()
     try:
-        record = json.loads(content)
-        found = record["format"]
-        names = _names(record)
+        values = json.loads(content)
+        if (found := values["format"]) == FORMAT:
+            return RunRecord.from_json(values)
+        found = int(found)
     except (ValueError, KeyError, TypeError) as error:
         raise UserError("damaged record of a run; delete it to have the run done again", path) from error
-    if found != FORMAT or not all(isinstance(name, str) for name in names):
-        raise UserError(f"the run has record format {found!r}, this version reads {FORMAT}", path)
-    return dict(record)
+    _check_format(found, path)
+    raise AssertionError("only another format gets here")
 
 
 def _called(entry: Any) -> list[str]:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -12,13 +11,14 @@ from mlrank.errors import UserError
 from mlrank.processes import locked
 from mlrank.records.atomic import dump_json, make_folder, os_errors
 from mlrank.records.locks import LOCK
+from mlrank.records.run import TrialRecord
 
 __all__ = ["Journal", "trial_key"]
 
 
 @dataclass(frozen=True)
 class Journal:
-    """A file of JSON lines, each with a "key"; of lines with the same key the last one counts.
+    """A file of JSON lines, each a trial; of trials with the same key the last one counts.
 
     Parameters
     ----------
@@ -27,8 +27,8 @@ class Journal:
 
     path: Path
 
-    def read(self) -> dict[str, dict[str, Any]]:
-        """Return the records by key; a missing file is an empty journal, a torn last line was never finished.
+    def read(self) -> dict[str, TrialRecord]:
+        """Return the trials by key; a missing file is an empty journal, a torn last line was never finished.
 
         Raises
         ------
@@ -37,8 +37,8 @@ class Journal:
         """
         return self.read_from(0)[0]
 
-    def read_from(self, offset: int) -> tuple[dict[str, dict[str, Any]], int]:
-        """Return the records of the whole lines after byte `offset`, and where the last of them ends.
+    def read_from(self, offset: int) -> tuple[dict[str, TrialRecord], int]:
+        """Return the trials of the whole lines after byte `offset`, and where the last of them ends.
 
         `offset` is 0 or what an earlier call returned: what other processes added since is read.
 
@@ -55,33 +55,29 @@ class Journal:
             handle.seek(offset)
             lines = handle.read().split(b"\n")
         tail = lines.pop()  # what follows the last newline: empty, or a line cut short
-        found: dict[str, dict[str, Any]] = {}
+        trials: dict[str, TrialRecord] = {}
         for number, line in enumerate(lines, start=1):
-            record = _parse(line)
-            if record is not None:
-                found[record["key"]] = record
+            trial = _parse(line)
+            if trial is not None:
+                trials[trial.key] = trial
             elif number < len(lines) or tail:
-                message = "damaged line: expected a JSON object with a 'key'; delete it to redo its trial"
+                message = "damaged line: expected the JSON object of a trial; delete it to redo its trial"
                 raise UserError(message, self.path, number if not offset else None)
             else:
                 lines.pop()
-        return found, offset + sum(len(line) + 1 for line in lines)
+        return trials, offset + sum(len(line) + 1 for line in lines)
 
-    def append(self, *records: Mapping[str, Any]) -> None:
-        """Append records and flush them to the disk together; a torn last line is cut off first.
+    def append(self, *trials: TrialRecord) -> None:
+        """Append trials and flush them to the disk together; a torn last line is cut off first.
 
         Processes that share the journal append one after the other.
 
         Raises
         ------
-        ValueError
-            If a record has no string "key".
         UserError
             If the system refuses.
         """
-        if not all(isinstance(record.get("key"), str) for record in records):
-            raise ValueError("a journal record needs a string 'key'")
-        lines = "".join(dump_json(record, indent=None) for record in records).encode()
+        lines = "".join(dump_json(trial.to_json(), indent=None) for trial in trials).encode()
         make_folder(self.path.parent)
         with (
             os_errors("write the journal", self.path),
@@ -99,12 +95,11 @@ def _write_all(handle: IO[bytes], content: bytes) -> None:
         left = left[handle.write(left) :]
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
+def _parse(line: bytes) -> TrialRecord | None:
     try:
-        record = json.loads(line)
+        return TrialRecord.from_json(json.loads(line))
     except ValueError:
         return None
-    return record if isinstance(record, dict) and isinstance(record.get("key"), str) else None
 
 
 def _cut_torn_tail(handle: IO[bytes]) -> None:

@@ -7,12 +7,13 @@ point on one fold. Both are stored as JSON; `from_json` checks every field.
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
-from typing import Any, Literal, TypeVar
-
-from pydantic import TypeAdapter, ValidationError
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mlrank.metrics import MetricValue
 from mlrank.solvers import FitInfo
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 __all__ = [
     "FORMAT",
@@ -35,7 +36,7 @@ FORMAT = 2
 """The one version of everything in a results folder; a folder of another version is refused in one line."""
 
 
-class _ByName:
+class _ByName(Mapping[str, Any]):
     """Gives fields by name, as long as there are readers that ask for them so."""
 
     def __getitem__(self, name: str) -> Any:
@@ -44,14 +45,11 @@ class _ByName:
         except AttributeError:
             raise KeyError(name) from None
 
-    def get(self, name: str, default: Any = None) -> Any:
-        return getattr(self, name, default)
-
-    def __contains__(self, name: object) -> bool:
-        return any(entry.name == name for entry in fields(self))  # type: ignore[arg-type]
-
-    def keys(self) -> Iterator[str]:
+    def __iter__(self) -> Iterator[str]:
         return (entry.name for entry in fields(self))  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        return len(fields(self))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -136,7 +134,8 @@ class FitRecord(_ByName):
     @classmethod
     def of(cls, info: FitInfo) -> "FitRecord":
         """Return the record of a model's info."""
-        return cls(info.n_iter, _number(info.objective), _number(info.optimality), info.converged, tuple(info.notes))
+        objective, optimality = _number(float(info.objective)), _number(float(info.optimality))
+        return cls(int(info.n_iter), objective, optimality, bool(info.converged), tuple(map(str, info.notes)))
 
 
 @dataclass(frozen=True)
@@ -151,7 +150,7 @@ class MetricRecord(_ByName):
     @classmethod
     def of(cls, measured: MetricValue) -> "MetricRecord":
         """Return the record of a measured value."""
-        return cls(_number(measured.value), measured.n_defined, measured.n_total, measured.unit)
+        return cls(_number(float(measured.value)), measured.n_defined, measured.n_total, measured.unit)
 
 
 @dataclass(frozen=True)
@@ -223,9 +222,14 @@ class RunRecord(_ByName):
     model: ModelInfo | None = None
 
     @property
+    def names(self) -> tuple[str, str, str]:
+        """The data set, the split and the method, which no other run of the experiment shares."""
+        return self.dataset.name, self.split, self.method
+
+    @property
     def label(self) -> str:
         """What messages call the run."""
-        return run_label(self.dataset.name, self.split, self.method)
+        return run_label(*self.names)
 
     @property
     def done(self) -> bool:
@@ -323,6 +327,9 @@ class SearchTrial(_ByName):
     metric: str
     record: TrialRecord
 
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self if name in tuple(self) else self.record, name)
+
 
 def run_label(dataset: str, split: str, method: str) -> str:
     """Return what messages call a run.
@@ -341,11 +348,16 @@ _Stored = TypeVar("_Stored", RunRecord, TrialRecord)
 
 
 @cache
-def _adapter(name: str) -> TypeAdapter[Any]:
+def _adapter(name: str) -> "TypeAdapter[Any]":
+    # Workers make records and read none: pydantic alone takes longer to load than many a fit.
+    from pydantic import TypeAdapter
+
     return TypeAdapter(globals()[name])
 
 
 def _checked(kind: type[_Stored], values: Mapping[str, Any]) -> _Stored:
+    from pydantic import ValidationError
+
     known = {entry.name for entry in fields(kind)}
     extra = next((name for name in values if name not in known and name != "format"), None)
     if extra is not None:

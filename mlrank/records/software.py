@@ -3,15 +3,21 @@
 import os
 import platform
 import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from mlrank import __version__
 from mlrank.hardware import cpu_model
+from mlrank.records.run import SoftwareInfo
 
-__all__ = ["checkout_commit", "environment"]
+__all__ = ["checkout_commit", "environment", "software_info"]
 
-_PACKAGES = ("mlrank", "numpy", "scipy", "scikit-learn", "numba")
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+_PACKAGES = ("mlrank", *_LIBRARIES)
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
@@ -28,6 +34,22 @@ def environment() -> dict[str, Any]:
         "blas": _blas(),
         "commit": checkout_commit(),
     }
+
+
+def software_info() -> SoftwareInfo:
+    """Return what this process makes fits with; `threads` is the most that a library may use now."""
+    blas, threads = _blas(), [1]
+    threads += [int(entry["num_threads"]) for entry in blas]
+    if numba := sys.modules.get("numba"):
+        threads.append(numba.get_num_threads())
+    named = (f"{entry['internal_api']} {entry['version']} {entry['architecture'] or ''}".strip() for entry in blas)
+    return replace(_installed(), blas=tuple(sorted(set(named))), threads=max(threads))
+
+
+@cache
+def _installed() -> SoftwareInfo:
+    packages = {name: version(name) for name in _LIBRARIES}
+    return SoftwareInfo(__version__, platform.python_version(), packages, commit=checkout_commit())
 
 
 def checkout_commit() -> str | None:

@@ -119,7 +119,7 @@ def _facts(report: Report) -> list[tuple[str, str]]:
         ("fits that stopped before their tolerance (†)", f"{early} of {len(done)}"),
         ("search trials", f"{trials}, {failed} failed"),
         ("time of all fits", f"{seconds:.3g} s, one after the other"),
-        ("commit", ", ".join(sorted({(record["commit"] or "none")[:12] for record in records}))),
+        ("commit", ", ".join(sorted({(record["software"]["commit"] or "none")[:12] for record in records}))),
     ]
 
 

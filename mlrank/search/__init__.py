@@ -6,7 +6,7 @@ from mlrank.search.pools import Pool, local_pool, pools_ahead
 from mlrank.search.schedule import execute
 from mlrank.search.strategies import STRATEGIES, Plan, count_fits
 from mlrank.search.task_data import Table
-from mlrank.search.tasks import Chain, Point, Result, Task, groups
+from mlrank.search.tasks import Chain, Point, Refit, Result, Task, groups
 
 __all__ = [
     "STRATEGIES",
@@ -16,6 +16,7 @@ __all__ = [
     "Plan",
     "Point",
     "Pool",
+    "Refit",
     "Result",
     "Table",
     "Task",

@@ -14,7 +14,7 @@ from mlrank.errors import UserError
 from mlrank.search.fits import work
 from mlrank.search.neighbor_cache import MemoryNeighborCache
 from mlrank.search.task_data import Table
-from mlrank.search.tasks import Result, Task
+from mlrank.search.tasks import Refit, Result, Task
 from mlrank.search.threads import hold_numba
 
 __all__ = ["cluster_pool"]
@@ -111,8 +111,10 @@ def _cluster_work(task: Task, table: Table) -> list[Result]:
     threadpool_limits(1)
     results = work(task, table)
     if _shares_its_process():  # the peak is then that of several fits
-        for result in results:
-            result.record.get("time", {}).pop("peak_memory", None)
+        return [
+            replace(result, time=replace(result.time, peak_memory=None)) if isinstance(result, Refit) else result
+            for result in results
+        ]
     return results
 
 

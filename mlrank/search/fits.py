@@ -10,7 +10,7 @@ them, within the tolerance of the solver, and files would differ from run to run
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,10 +20,12 @@ from mlrank.arrays import Features, FloatArray, take_rows
 from mlrank.hardware import machine_name, peak_memory, reset_peak_memory
 from mlrank.metrics import METRICS, evaluate, measure
 from mlrank.models import PROBE_ROWS, Fit, Predictor
+from mlrank.records import software_info
+from mlrank.records.run import FitRecord, MetricRecord, ModelInfo, TimeInfo, TrialRecord
 from mlrank.search.crossfit import heldout_scores, own_scores
 from mlrank.search.limits import time_limit
 from mlrank.search.task_data import Rows, Table
-from mlrank.search.tasks import Chain, Point, Result, Task
+from mlrank.search.tasks import Chain, Point, Refit, Result, Task
 from mlrank.search.threads import hold_numba
 from mlrank.solvers import Capabilities, TrainingSet
 from mlrank.thresholds.cuts import label_sets
@@ -65,15 +67,15 @@ def work(task: Task, table: Table) -> list[Result]:
     try:
         rows = Rows.of(task, table)
     except Exception:  # rows that cannot be scaled fail every point
-        return [Result(_failure(point), {}) for point in task.points]
+        return [TrialRecord(point.key, error=traceback.format_exc()) for point in task.points]
     scaling_seconds = time.perf_counter() - started
     if task.time_limit is not None:  # compiling counts for no fit
         _warm_up(task, rows.train)
-    shelf = _Shelf(task, rows)
+    cache = _FitCache(task, rows)
     results: list[Result] = []
     for point in task.points:
-        results.append(Result(_attempt(task, rows, shelf, point), {}))
-        overhead = scaling_seconds + shelf.prepare_seconds
+        results.append(_attempt(task, rows, cache, point))
+        overhead = scaling_seconds + cache.prepare_seconds
         if time.perf_counter() - started > max(SLICE_SECONDS, PREPARATIONS_PER_SLICE * overhead):
             break
     return results
@@ -84,82 +86,75 @@ def died(task: Task, error: Exception) -> Result:
     (point,) = task.points
     hung = "" if task.time_limit is None else f" or ended as the fit hung, far over its limit of {task.time_limit:g} s"
     reason = f"the worker process died, perhaps for lack of memory{hung} ({type(error).__name__}: {error})"
-    failure = {"key": point.key, "value": None, "error": reason}
-    return Result(_failed_run() | {"error": reason} if task.refit else failure, {})
+    return Refit(software_info(), error=reason) if task.refit else TrialRecord(point.key, error=reason)
 
 
-def _failure(point: Point) -> dict[str, Any]:
-    return {"key": point.key, "value": None, "error": traceback.format_exc()}
-
-
-def _failed_run() -> dict[str, Any]:
-    return {"status": "failed", "error": None, "info": None, "metrics": {}, "changes": [], "time": {}, "model": None}
-
-
-def _attempt(task: Task, rows: Rows, shelf: "_Shelf", point: Point) -> dict[str, Any]:
+def _attempt(task: Task, rows: Rows, cache: "_FitCache", point: Point) -> TrialRecord:
     try:
-        fitted = shelf.fit(point)
+        fitted = cache.fit(point)
         scores, X_test = fitted.scores(rows.X_test)
         predicted: Any = scores
         if METRICS[task.metric].needs == "sets":
             predicted = label_sets(fitted.cut, scores, X_test, rows.Y_test, rows.known_test)
         value = float(measure(task.metric, rows.Y_test, predicted, rows.known_test).value)
+        info = FitRecord.of(fitted.model.info)
     except Exception:  # any failure of a fit is data: it is stored, and the other fits go on
-        return _failure(point)
-    info = fitted.model.info
-    return {
-        "key": point.key,
-        "error": None,
-        "value": None if np.isnan(value) else value,
-        "converged": info.converged,
-        "optimality": info.optimality,
-        "n_iter": info.n_iter,
-        "time": {"fit": fitted.fit_seconds, "threshold": fitted.threshold_seconds},
-    }
+        return TrialRecord(point.key, error=traceback.format_exc())
+    return TrialRecord(
+        point.key,
+        None if np.isnan(value) else value,
+        None,
+        info.converged,
+        info.optimality,
+        info.n_iter,
+        time=TimeInfo(fit=fitted.fit_seconds, threshold=fitted.threshold_seconds),
+    )
 
 
-def refit(task: Task, table: Table) -> Result:
-    """Fit the single point of `task`; return what a run's record stores of the fit, and its arrays."""
+def refit(task: Task, table: Table) -> Refit:
+    """Fit the single point of `task`."""
     (point,) = task.points
-    record = _failed_run()
     try:
         rows = Rows.of(task, table)
         _warm_up(task, rows.train)
         measurable = reset_peak_memory()
-        fitted = _Shelf(task, rows).fit(point)
+        fitted = _FitCache(task, rows).fit(point)
         peak = peak_memory() if measurable else None
         started = time.perf_counter()
         scores, X_test = fitted.scores(rows.X_test)
         Y_pred = label_sets(fitted.cut, scores, X_test, rows.Y_test, rows.known_test)
         predict_seconds = time.perf_counter() - started
-        found = evaluate(rows.Y_test, scores, Y_pred, rows.known_test)
+        measured = evaluate(rows.Y_test, scores, Y_pred, rows.known_test)
+        info = FitRecord.of(fitted.model.info)
     except Exception:  # stored as a failed run; the other runs go on
-        return Result(record | {"error": traceback.format_exc()}, {})
-    record |= {
-        "status": "done",
-        "info": asdict(fitted.model.info),
-        "metrics": {name: value._asdict() for name, value in found.items()},
-        "changes": list(rows.notes),
-        "time": {
-            "fit": fitted.fit_seconds,
-            "threshold": fitted.threshold_seconds,
-            "predict": predict_seconds,
-            "peak_memory": peak,
-            "machine": machine_name(),
-        },
-    }
+        return Refit(software_info(), error=traceback.format_exc())
     arrays = {"scores": scores, "Y_pred": Y_pred, "Y_true": rows.Y_test, "rows": task.test}
-    model, record["model"] = _stored(fitted, rows, take_rows(table.X, task.test[:PROBE_ROWS], task.columns))
-    return Result(record, arrays if rows.known_test is None else arrays | {"known": rows.known_test}, model)
+    fit, model = _stored(fitted, rows, take_rows(table.X, task.test[:PROBE_ROWS], task.columns))
+    return Refit(
+        software_info(),
+        info=info,
+        metrics={name: MetricRecord.of(value) for name, value in measured.items()},
+        time=TimeInfo(
+            fit=fitted.fit_seconds,
+            threshold=fitted.threshold_seconds,
+            predict=predict_seconds,
+            peak_memory=peak,
+            machine=machine_name(),
+        ),
+        model=model,
+        changes=rows.notes,
+        arrays=arrays if rows.known_test is None else arrays | {"known": rows.known_test},
+        fit=fit,
+    )
 
 
-def _stored(fitted: Fitted, rows: Rows, probe: Features) -> tuple[Fit | None, dict[str, str | None]]:
+def _stored(fitted: Fitted, rows: Rows, probe: Features) -> tuple[Fit | None, ModelInfo]:
     """Return the model as it is stored and what the record says of it; None and why not for one that cannot be."""
     predictor = Predictor(rows.scaling, fitted.projection, fitted.model, fitted.cut, issparse(rows.train.X))
     try:
-        return Fit.of(predictor, rows.train, probe), {"not_stored": None}
+        return Fit.of(predictor, rows.train, probe), ModelInfo()
     except Exception as error:  # a solver of the user's may give any object for a model
-        return None, {"not_stored": " ".join(f"{error}".split()) or type(error).__name__}
+        return None, ModelInfo(" ".join(f"{error}".split()) or type(error).__name__)
 
 
 def _warm_up(task: Task, train: TrainingSet) -> None:
@@ -171,7 +166,7 @@ def _warm_up(task: Task, train: TrainingSet) -> None:
         task.chain.build(task.points[0]).fit(train.take(head))
 
 
-class _Shelf:
+class _FitCache:
     """Fits points on the same rows, keeping the projection, the preparation, and the last model while they serve."""
 
     def __init__(self, task: Task, rows: Rows) -> None:

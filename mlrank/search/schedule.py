@@ -83,8 +83,8 @@ def _halves(task: Task, seconds: Mapping[Fit, float]) -> tuple[Task, Task]:
 
 def _measured(task: Task, results: Sequence[Result]) -> dict[Fit, float]:
     """Return how long the fits of some points took; those on other rows will take about as long."""
-    timed = [(_fit(task, task.points[i]), result.record.get("time")) for i, result in enumerate(results)]
-    return {fit: sum(parts.values()) for fit, parts in timed if parts}
+    times = [(_fit(task, task.points[i]), result.time) for i, result in enumerate(results)]
+    return {fit: time.fit + (time.threshold or 0.0) for fit, time in times if time.fit is not None}
 
 
 def _fit(task: Task, point: Point) -> Fit:

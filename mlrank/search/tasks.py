@@ -3,15 +3,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from mlrank.arrays import IntArray
 from mlrank.models import Fit
+from mlrank.records.run import FitRecord, MetricRecord, ModelInfo, SoftwareInfo, TimeInfo, TrialRecord
 from mlrank.solvers import Capabilities
 
-__all__ = ["Chain", "Point", "Result", "Task", "groups"]
+__all__ = ["Chain", "Point", "Refit", "Result", "Task", "groups"]
 
 
 @dataclass(frozen=True)
@@ -91,12 +92,30 @@ class Task:
         return replace(self, points=tuple(points))
 
 
-class Result(NamedTuple):
-    """What came of one point: the record, and for a refit the arrays and the model, where it can be stored."""
+@dataclass(frozen=True)
+class Refit:
+    """What came of a fit on the whole training part.
 
-    record: dict[str, Any]
-    arrays: dict[str, np.ndarray[Any, Any]]
-    model: Fit | None = None
+    error : the traceback of one that failed
+    info, metrics, time, software, model : as the run's record stores them
+    changes : what was done to the rows
+    arrays : what the run stores beside its record
+    fit : the model to be stored, None where it cannot be
+    """
+
+    software: SoftwareInfo
+    error: str | None = None
+    info: FitRecord | None = None
+    metrics: Mapping[str, MetricRecord] = field(default_factory=dict)
+    time: TimeInfo = field(default_factory=TimeInfo)
+    model: ModelInfo | None = None
+    changes: tuple[str, ...] = ()
+    arrays: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    fit: Fit | None = None
+
+
+# What came of one point: the trial of a search, or a refit.
+Result = TrialRecord | Refit
 
 
 def groups(chain: Chain, points: Sequence[Point]) -> list[tuple[Point, ...]]:

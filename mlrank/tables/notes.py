@@ -60,10 +60,10 @@ def notes_of(by_method: Methods, columns: Sequence[str], environments: Environme
 
 def _mixed(records: Sequence[Record], environments: Environments) -> Iterator[str]:
     """Warn where rows were not made by the same code, on the same data, on the same machine."""
-    commits = sorted({(record["commit"] or "no commit")[:12] for record in records})
+    commits = sorted({(record["software"]["commit"] or "no commit")[:12] for record in records})
     if len(commits) > 1:
         yield f"warning: rows come from different commits ({', '.join(commits)})"
-    versions = sorted({record["version"] for record in records})
+    versions = sorted({record["software"]["mlrank"] for record in records})
     if len(versions) > 1:
         yield f"warning: rows come from different versions of mlrank ({', '.join(versions)})"
     hashes = {record["dataset"]["hash"] for record in records}

@@ -71,8 +71,8 @@ def test_against_grid_search_on_the_same_folds(tmp_path):
             found.fit(X, Y.astype(int))
             theirs.append(time.perf_counter() - started)
         (record,) = folder.runs()
-        assert record["searched"]["C"] == found.best_params_["estimator__C"]
-        assert record["search"]["best"] == pytest.approx(found.best_score_, abs=1e-12)
+        assert record.searched["C"] == found.best_params_["estimator__C"]
+        assert record.search.best == pytest.approx(found.best_score_, abs=1e-12)
         print(f"{jobs} worker(s): ours {min(ours):.2f} s, GridSearchCV {min(theirs):.2f} s, same choice and score")
         assert min(ours) <= 1.03 * min(theirs)  # not slower, but for what clocks of a busy machine differ by
 

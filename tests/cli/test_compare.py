@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -50,10 +51,9 @@ def test_over_datasets_and_over_the_splits_of_each(results):
 def test_tests_of_labels_that_metrics_share_are_told_once(results):
     folder = RunFolder.open(results / "x")
     for found in folder.runs():
-        shared = found["metrics"]["f1_macro"]
-        arrays_of = folder.run_arrays(found)
-        found["metrics"] = dict.fromkeys(("f1_macro", "f1_micro", "hamming_loss", "lrap"), shared)
-        folder.write_run(found, arrays_of)
+        shared = found.metrics["f1_macro"]
+        metrics = dict.fromkeys(("f1_macro", "f1_micro", "hamming_loss", "lrap"), shared)
+        folder.write_run(replace(found, metrics=metrics), folder.run_arrays(found))
     text = invoke(
         results / "x", "-m", "f1_macro", "-m", "f1_micro", "-m", "hamming_loss", "-m", "lrap", "--details"
     ).stdout
@@ -69,9 +69,9 @@ def several(results):
     for name in ("x", "y", "z"):
         folder = RunFolder.open(results / name)
         for found in folder.runs():
-            shared = found["metrics"]["f1_macro"]
-            found["metrics"] = {"f1_macro": shared, "hamming_loss": shared}
-            folder.write_run(found, folder.run_arrays(found))
+            shared = found.metrics["f1_macro"]
+            changed = replace(found, metrics={"f1_macro": shared, "hamming_loss": shared})
+            folder.write_run(changed, folder.run_arrays(found))
         folder.write_config({**folder.read_config(), "metrics": ["f1_macro", "hamming_loss"]})
     return [results / name for name in ("x", "y", "z")]
 

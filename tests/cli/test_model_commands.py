@@ -26,7 +26,7 @@ def test_a_trained_model_predicts_and_is_judged(mlrank, tmp_path):  # noqa: F811
     (stored,) = [
         record
         for record in json.loads(mlrank("evaluate", "results/small", "--json")[1])
-        if record["method"] == "Rank-HLapSVM"
+        if record.method == "Rank-HLapSVM"
     ]
     metrics = {name: found["value"] for name, found in json.loads(out)["metrics"].items()}
     assert metrics == {name: found["value"] for name, found in stored["metrics"].items()}

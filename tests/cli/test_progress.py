@@ -3,6 +3,7 @@
 import io
 import json
 import math
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -10,7 +11,11 @@ from rich.progress import Progress
 
 from mlrank.cli.progress import _Reporter
 from mlrank.cli.timeleft import TimeLeft
+from mlrank.experiment.events import BestEvent, MissingFits, PlanEvent, RunEvent, RunName, TrialEvent
+from mlrank.records import TrialRecord
+from mlrank.records.run import TimeInfo
 from tests.cli.test_commands import mlrank, write_config  # noqa: F401  a fixture
+from tests.stats.records import record
 
 
 class Clock:
@@ -28,20 +33,30 @@ def reporter(terminal, jobs=2):
     return _Reporter(Progress(console=console, disable=True), console, jobs, Clock()), console.file
 
 
-def finished(named, error=None):
-    return {"kind": "run", **named, "record": {"error": error, "status": "failed" if error else "done"}}
+def finished(run, error=None):
+    return RunEvent(
+        run,
+        record(
+            run.method,
+            run.dataset,
+            run.split,
+            None if error else 0.5,
+            error=error,
+            time={"fit": None, "threshold": None, "predict": None},
+        ),
+    )
 
 
-def trial(named, seconds, error=None):
-    return {"kind": "trial", **named, "record": {"error": error, "time": {"fit": seconds, "threshold": 0.0}}}
+def trial(run, seconds, error=None):
+    return TrialEvent(run, TrialRecord("k", error=error, time=TimeInfo(fit=seconds, threshold=0.0)), {})
 
 
 # Names may hold what stands between them in a line.
-A = {"dataset": "d / e", "split": "r0", "method": "A / b"}
-AGAIN, B = A | {"split": "r1"}, A | {"method": "B"}
-MISSING = [A | {"fits": 6}, AGAIN | {"fits": 4}, B | {"fits": 6}]
-PLAN = {"kind": "plan", "total": 20, "done": 4, "missing": MISSING, "jobs": 2, "jobs_wanted": 8}
-BEST = {"kind": "best", **A, "metric": "f1_micro", "value": 0.5, "settings": {"C": 8}}
+A = RunName("d / e", "r0", "A / b")
+AGAIN, B = A._replace(split="r1"), A._replace(method="B")
+MISSING = (MissingFits(A, 6), MissingFits(AGAIN, 4), MissingFits(B, 6))
+PLAN = PlanEvent(20, 4, MISSING, jobs=2, jobs_requested=8)
+BEST = BestEvent(A, "f1_micro", 0.5, {"C": 8})
 
 
 def test_the_time_left_is_that_of_the_work_done_for_the_work_missing():
@@ -110,7 +125,7 @@ def test_a_new_forecast_moves_the_time_left_by_the_seconds_since_the_last():
 
 def test_settings_without_effect_are_told():
     found, out = reporter(terminal=False)
-    found.notify({**PLAN, "jobs_wanted": 2, "idle": {"A": ["gamma"], "B": ["degree", "coef0"]}})
+    found.notify(replace(PLAN, jobs_requested=2, idle={"A": ("gamma",), "B": ("degree", "coef0")}))
     assert out.getvalue().splitlines()[1:] == [
         "A: gamma has no effect on its fits",
         "B: degree, coef0 have no effect on its fits",
@@ -119,15 +134,15 @@ def test_settings_without_effect_are_told():
 
 def test_one_fit_is_not_several():
     found, out = reporter(terminal=False)
-    found.notify({"kind": "plan", "total": 1, "done": 0, "missing": {}})
+    found.notify(PlanEvent(1, 0))
     assert out.getvalue() == "1 fit\n"
 
 
 def test_an_interrupt_before_the_plan_counts_no_fits(capsys):
     found, _ = reporter(terminal=False)
-    found.tell_interrupted()
+    found.report_interrupt()
     found.notify(PLAN)
-    found.tell_interrupted()
+    found.report_interrupt()
     assert capsys.readouterr().err == (
         "mlrank: interrupted before the first fit, the same command goes on from there\n"
         "mlrank: interrupted; 4 of 20 fits are done and kept, the same command goes on from there\n"
@@ -136,7 +151,7 @@ def test_an_interrupt_before_the_plan_counts_no_fits(capsys):
 
 def test_without_a_terminal_there_is_a_line_at_most_every_ten_seconds_and_one_at_the_end():
     found, out = reporter(terminal=False)
-    found.notify(PLAN | {"jobs_wanted": 2})
+    found.notify(replace(PLAN, jobs_requested=2))
     for number in range(15):
         found.clock.now = 4.0 * (number + 1)
         found.notify(trial(A, 1.0) if number % 2 else finished(AGAIN))
@@ -152,7 +167,7 @@ def test_without_a_terminal_there_is_a_line_at_most_every_ten_seconds_and_one_at
 
 def test_without_a_terminal_every_failure_is_told_at_once_but_not_again():
     found, out = reporter(terminal=False)
-    found.notify(PLAN | {"jobs_wanted": 2})
+    found.notify(replace(PLAN, jobs_requested=2))
     for _ in range(2):
         found.notify(trial(A, 1.0, error="Traceback:\nValueError: it failed"))
     found.notify(trial(B, 1.0, error="ValueError: it failed"))
@@ -171,11 +186,11 @@ def test_without_a_terminal_every_failure_is_told_at_once_but_not_again():
 
 def test_runs_tell_the_time_left_where_nothing_is_searched():
     found, out = reporter(terminal=False, jobs=1)
-    found.notify({"kind": "plan", "total": 2, "done": 0, "missing": [A | {"fits": 1}, AGAIN | {"fits": 1}]})
+    found.notify(PlanEvent(2, 0, (MissingFits(A, 1), MissingFits(AGAIN, 1))))
     time = {"search": 0.0, "fit": 5.0, "threshold": 1.0, "predict": 2.0, "peak_memory": 1 << 30, "machine": "m"}
-    for named in (A, AGAIN):
+    for run in (A, AGAIN):
         found.clock.now += 12.0
-        found.notify({"kind": "run", **named, "record": {"error": None, "status": "done", "time": time}})
+        found.notify(RunEvent(run, record(run.method, run.dataset, run.split, 0.5, time=time)))
     assert found.left.seconds == {("d / e", "A / b"): [8.0, 8.0]}
     assert out.getvalue().splitlines() == ["2 fits", "1/2 fits, about 0:00:12 left: d / e / r0 / A / b", "2/2 fits"]
 

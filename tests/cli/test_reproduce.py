@@ -83,14 +83,14 @@ def test_figures_are_drawn_below_the_folder_of_the_table_and_one_without_data_is
     assert "Figure 1: against rows" in (drawn / "sizes.svg").read_text("utf-8")
     for rows in (10, 30):
         (record,) = RunFolder.open(tmp_path / "r" / f"tiny-sizes-{rows}").runs()
-        assert (record["dataset"]["n_train"], record["status"]) == (rows, "done")
+        assert (record.dataset.n_train, record.status) == (rows, "done")
 
 
 def test_related_labels_are_those_of_the_stored_model(reproduce, tmp_path):
     page = reproduce("tiny", "--table", "3")
     folder = RunFolder.open(tmp_path / "r" / "tiny-related")
     (record,) = folder.runs()
-    stored = load_model(folder.model_path("yeast", record["split"], "SLRM"))
+    stored = load_model(folder.model_path("yeast", record.split, "SLRM"))
     expected = related_labels(stored.predictor.model, stored.label_names, 2)
     told = json.loads(reproduce("tiny", "--table", "3", "--json"))
     assert len(told) == 4

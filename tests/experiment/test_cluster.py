@@ -8,6 +8,7 @@ import pytest
 from mlrank.config import load_config
 from mlrank.errors import UserError
 from mlrank.experiment import run
+from mlrank.experiment.events import TrialEvent
 from mlrank.search import cluster_pool
 from tests.experiment.kills import slow_config
 from tests.experiment.small import CONFIG, small_config
@@ -46,8 +47,8 @@ def test_a_worker_killed_in_the_middle_loses_nothing(tmp_path, monkeypatch, clus
     keys = []
 
     def kill_one(event):
-        if event["kind"] == "trial":
-            keys.append(event["record"]["key"])
+        if isinstance(event, TrialEvent):
+            keys.append(event.record.key)
             if len(keys) == 5:
                 os.kill(pids[0], signal.SIGKILL)
 
@@ -75,4 +76,4 @@ def test_a_fit_has_one_thread_in_every_library(tmp_path, monkeypatch):
     ) as cluster:
         folder = run(config, tmp_path / "r", cluster_pool(cluster.scheduler_address))
     (record,) = folder.runs()
-    assert record["info"]["objective"] == 1.0
+    assert record.info.objective == 1.0

@@ -8,7 +8,9 @@ import pytest
 
 from mlrank.experiment import run
 from mlrank.hardware import machine_name
-from mlrank.search import Chain, Point, Result, Table, Task
+from mlrank.records import TrialRecord, software_info
+from mlrank.records.run import TimeInfo
+from mlrank.search import Chain, Point, Refit, Table, Task
 from mlrank.search.fits import refit
 from mlrank.solvers import SOLVERS
 from mlrank.thresholds import THRESHOLDS
@@ -41,8 +43,8 @@ def test_the_peak_of_memory_is_that_of_the_fit():
     for solver in (SOLVERS["binary_svm"], Greedy, SOLVERS["binary_svm"]):
         table, task = table_and_task(solver)
         result = refit(task, table)
-        assert result.record["status"] == "done", result.record["error"]
-        peaks.append(result.record["time"]["peak_memory"])
+        assert result.error is None
+        peaks.append(result.time.peak_memory)
     before, greedy, after = peaks
     assert greedy >= before + 0.9 * LARGE
     assert after <= greedy - 0.8 * LARGE
@@ -50,7 +52,7 @@ def test_the_peak_of_memory_is_that_of_the_fit():
 
 def test_runs_name_the_machine_they_were_timed_on(tmp_path):
     records = run(small_config(tmp_path), tmp_path / "results").runs()
-    assert {record["time"]["machine"] for record in records} == {machine_name()}
+    assert {record.time.machine for record in records} == {machine_name()}
 
 
 @pytest.mark.parametrize(("threads", "told"), [(1, True), (2, False)])
@@ -58,10 +60,15 @@ def test_memory_is_left_out_where_one_process_makes_several_fits(monkeypatch, th
     distributed = pytest.importorskip("distributed", reason="the extra 'distributed' is not installed")
     from mlrank.search import cluster
 
-    results = [Result({"time": {"fit": 1.0, "peak_memory": 7}}, {}), Result({"error": "failed"}, {})]
+    software = software_info()
+    results = [
+        Refit(software, time=TimeInfo(fit=1.0, peak_memory=7)),
+        Refit(software, error="failed"),
+        TrialRecord("k"),
+    ]
     monkeypatch.setattr(cluster, "work", lambda task, table: results)
     monkeypatch.setattr(cluster, "threadpool_limits", lambda count: None)
     monkeypatch.setattr(distributed, "get_worker", lambda: SimpleNamespace(state=SimpleNamespace(nthreads=threads)))
     found = cluster._cluster_work(None, None)
-    assert ("peak_memory" in found[0].record["time"]) == told
-    assert found[0].record["time"]["fit"] == 1.0
+    assert found[0].time == TimeInfo(fit=1.0, peak_memory=7 if told else None)
+    assert found[1:] == results[1:]

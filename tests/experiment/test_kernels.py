@@ -48,12 +48,12 @@ def test_every_solver_gives_the_scores_of_the_kernel_by_name(tmp_path):
     named = {name: method | {"kernel": "rbf", "gamma": 0.2} for name, method in METHODS.items()}
     folder = run(config_of(written(tmp_path / "K.npz", K, Y), given), tmp_path / "given")
     other = run(config_of(written(tmp_path / "X.npz", X, Y), named), tmp_path / "named")
-    records = {record["method"]: record for record in other.runs()}
+    records = {record.method: record for record in other.runs()}
     for record in folder.runs():
-        assert record["status"] == "done", record["error"]
-        found, wanted = folder.run_arrays(record), other.run_arrays(records[record["method"]])
+        assert record.status == "done", record.error
+        found, wanted = folder.run_arrays(record), other.run_arrays(records[record.method])
         assert np.array_equal(found["rows"], wanted["rows"])
-        assert found["scores"] == pytest.approx(wanted["scores"], abs=1e-4), record["method"]
+        assert found["scores"] == pytest.approx(wanted["scores"], abs=1e-4), record.method
 
 
 def test_folds_and_models_have_the_columns_of_their_training_rows(tmp_path):
@@ -71,7 +71,7 @@ def test_folds_and_models_have_the_columns_of_their_training_rows(tmp_path):
             solver = SOLVERS["rank_svm"](C=C, kernel="precomputed", seed=point.seed)
             model = solver.fit(TrainingSet(K[np.ix_(train, train)], Y[train]))
             value = measure("ranking_loss", Y[test], model.decision_function(K[np.ix_(test, train)])).value
-            assert journal[point.key]["value"] == pytest.approx(value, abs=1e-12)
+            assert journal[point.key].value == pytest.approx(value, abs=1e-12)
     (record,) = folder.runs()
     rows, train = folder.run_arrays(record)["rows"], cell.split.train
     (path,) = folder.path.glob("runs/**/*.model")

@@ -84,7 +84,7 @@ def test_folds_that_scale_their_rows_have_their_own_neighbors(tmp_path):
 def assert_as_alone(kept, tmp_path, scale):
     alone = run(config_of(tmp_path, "Alone", scale), tmp_path / "alone", 1)
     assert sorted(trials(kept).values()) == sorted(trials(alone).values())
-    metrics = [[record["metrics"] for record in folder.runs()] for folder in (kept, alone)]
+    metrics = [[record.metrics for record in folder.runs()] for folder in (kept, alone)]
     assert metrics[0] == metrics[1]
 
 

@@ -10,6 +10,7 @@ from mlrank.errors import UserError
 from mlrank.experiment import plan_cells, run
 from mlrank.experiment.points import idle_settings
 from mlrank.metrics import evaluate
+from mlrank.records.run import ComponentInfo
 from mlrank.solvers import PROJECTIONS, SOLVERS, TrainingSet
 from tests.experiment.small import small_config, small_data
 
@@ -66,15 +67,15 @@ class TestUnknownLabels:
         assert np.array_equal(arrays["Y_true"], Y[test])
         assert np.array_equal(arrays["known"], known[test])
         assert not known[test].all()
-        alone = SOLVERS["rank_svm"](seed=record["settings"]["seed"]).fit(
+        alone = SOLVERS["rank_svm"](seed=record.settings["seed"]).fit(
             TrainingSet(X[train], Y[train], known=known[train])
         )
         assert np.array_equal(arrays["scores"], alone.decision_function(X[test]))
         found = evaluate(Y[test], arrays["scores"], arrays["Y_pred"], known[test])
-        assert {name: value["value"] for name, value in record["metrics"].items()} == {
-            name: pytest.approx(value.value, nan_ok=True) for name, value in found.items()
+        assert {name: measured.value for name, measured in record.metrics.items()} == {
+            name: None if value.value != value.value else value.value for name, value in found.items()
         }
-        assert f"{(~known).sum()} of 360 label entries are unknown and left out" in record["dataset"]["changes"]
+        assert f"{(~known).sum()} of 360 label entries are unknown and left out" in record.dataset.changes
 
     def test_a_solver_that_cannot_leave_them_out_is_refused_before_the_first_fit(self, tmp_path):
         with_gaps(tmp_path)
@@ -91,7 +92,7 @@ class TestUnknownLabels:
         (record,) = folder.runs()
         train = np.setdiff1d(np.arange(90), folder.run_arrays(record)["rows"])
         said = f"{(~known[train]).sum()} unknown label entries of the training rows taken as absent by Means"
-        assert said in record["dataset"]["changes"]
+        assert said in record.dataset.changes
 
     @pytest.mark.parametrize("jobs", [1, 2])
     def test_hidden_entries_are_those_of_the_training_rows_in_every_fold(self, tmp_path, jobs):
@@ -99,7 +100,7 @@ class TestUnknownLabels:
         config = config_of(tmp_path, toy("Knows", ", shift: [0, 0.1]"), split)
         folder = run(config, tmp_path / "r", jobs)
         for record in folder.runs():
-            assert record["info"]["objective"] == 0.75 * 60 * 4
+            assert record.info.objective == 0.75 * 60 * 4
             assert "known" not in folder.run_arrays(record)
         ((data, cells),) = plan_cells(config)
         assert data.known.shape == (2, 90, 4)
@@ -121,9 +122,9 @@ class TestUnlabeledRows:
         config = config_of(tmp_path, toy("Looks", ", shift: [0, 1]"), "{kind: holdout, train: 50, test: 30}")
         folder = run(config, tmp_path / "r")
         (record,) = folder.runs()
-        assert record["transductive"]
-        assert (record["info"]["n_iter"], record["info"]["objective"]) == (80, 30.0)
-        assert [trial["n_iter"] for trial in folder.journal.read().values()] == [80] * 6
+        assert record.transductive
+        assert (record.info.n_iter, record.info.objective) == (80, 30.0)
+        assert [trial.n_iter for trial in folder.journal.read().values()] == [80] * 6
 
     def test_the_table_marks_such_methods(self, tmp_path):
         folder = run(config_of(tmp_path, toy("Looks")), tmp_path / "r")
@@ -181,12 +182,12 @@ class TestProjections:
         config = projected("{kind: columns, n_components: [1, 3]}", f"{{kind: svr_midpoint, scores: {scores}}}")
         folder = run(config, tmp_path / "r")
         (record,) = folder.runs()
-        assert set(record["searched"]) == {"C", "project.n_components"}
-        kept = record["projection"]["settings"]["n_components"]
-        assert record["projection"] == {"kind": "columns", "settings": {"n_components": kept}}
+        assert set(record.searched) == {"C", "project.n_components"}
+        kept = record.projection.settings["n_components"]
+        assert record.projection == ComponentInfo("columns", {"n_components": kept})
         X, Y = small_data()
         seen = (X - X[:60].mean(axis=0))[:, :kept]
-        alone = SOLVERS["rank_svm"](**record["settings"]).fit(TrainingSet(seen[:60], Y[:60]))
+        alone = SOLVERS["rank_svm"](**record.settings).fit(TrainingSet(seen[:60], Y[:60]))
         assert np.allclose(folder.run_arrays(record)["scores"], alone.decision_function(seen[60:]), atol=1e-12)
         assert len(folder.journal.read()) == 2 * 2 * 3
 
@@ -227,17 +228,17 @@ def test_grid_points_that_differ_in_settings_without_effect_are_fitted_once(tmp_
     config = config_of(tmp_path, method, scale="standard")
     folder, events = run(config, tmp_path / "r", notify=(events := []).append), events
     assert len(folder.journal.read()) == 2 * (1 + 3) * 3
-    assert events[0]["total"] == 2 * (1 + 3) * 3 + 1
+    assert events[0].total == 2 * (1 + 3) * 3 + 1
     (record,) = folder.runs()
-    assert record["search"]["n_trials"] == 2 * (1 + 3) * 3
+    assert record.search.n_trials == 2 * (1 + 3) * 3
     ((_, (cell,)),) = plan_cells(config)
     assert cell.twins == (0, 0, 0, 3, 4, 5, 6, 6, 6, 9, 10, 11)
     values = {(p.settings["C"], p.settings["lam"], p.settings["nu"]): i for i, p in enumerate(cell.grid)}
     means = {
-        key: np.mean([folder.journal.read()[cell.trial(cell.twins[i], fold).key]["value"] for fold in range(3)])
+        key: np.mean([folder.journal.read()[cell.trial(cell.twins[i], fold).key].value for fold in range(3)])
         for key, i in values.items()
     }
-    assert record["search"]["best"] == max(means.values())
+    assert record.search.best == max(means.values())
 
 
 @pytest.mark.parametrize(

@@ -8,25 +8,27 @@ import pytest
 from mlrank.config import parse_config
 from mlrank.datasets import load_dataset
 from mlrank.experiment import plan, run
+from mlrank.experiment.events import BestEvent, PlanEvent, TrialEvent
 from mlrank.metrics import METRICS, evaluate
 from mlrank.records import RunFolder
+from mlrank.records.run import MetricRecord, SearchInfo
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.splits import kfold
 from mlrank.thresholds import THRESHOLDS
 from tests.experiment.small import CONFIG, small_config, small_data, write_libsvm
 
-SILENT = {"time", "commit"}
+SILENT = {"time", "software"}
 
 
 def contents(folder):
-    """Everything that a run leaves but timings and the commit: records and the bytes of arrays and models."""
-    records = [{key: value for key, value in record.items() if key not in SILENT} for record in folder.runs()]
+    """Everything that a run leaves but timings and the software: records and the bytes of arrays and models."""
+    records = [{key: value for key, value in record.to_json().items() if key not in SILENT} for record in folder.runs()]
     files = [path for ending in ("npz", "model") for path in sorted(folder.path.glob(f"runs/*/*/*.{ending}"))]
     return json.dumps(records, sort_keys=True), {path.relative_to(folder.path): path.read_bytes() for path in files}
 
 
 def trials(folder):
-    return {key: record["value"] for key, record in folder.journal.read().items()}
+    return {key: record.value for key, record in folder.journal.read().items()}
 
 
 def test_one_and_two_workers_leave_the_same_bytes(tmp_path):
@@ -49,7 +51,7 @@ def test_a_run_cut_anywhere_goes_on_and_ends_the_same(tmp_path, after):
     seen = []
 
     def cut(event):
-        if event["kind"] != "best":
+        if not isinstance(event, BestEvent):
             seen.append(event)
         if len(seen) == after + 1:
             raise Cut
@@ -59,12 +61,12 @@ def test_a_run_cut_anywhere_goes_on_and_ends_the_same(tmp_path, after):
     before = RunFolder(tmp_path / "cut" / "small").journal.read()
     events = []
     resumed = run(config, tmp_path / "cut", jobs=1, notify=events.append)
-    redone = {event["record"]["key"] for event in events if event["kind"] == "trial"}
+    redone = {event.record.key for event in events if isinstance(event, TrialEvent)}
     assert not redone & set(before)
     done = len(before) + (after == 34)
-    assert events[0]["idle"] == {}
-    missing = sum(entry["fits"] for entry in events[0]["missing"])
-    assert (events[0]["total"], events[0]["done"], missing) == (35, done, 35 - done)
+    assert events[0].idle == {}
+    missing = sum(entry.fits for entry in events[0].missing)
+    assert (events[0].total, events[0].done, missing) == (35, done, 35 - done)
     assert contents(resumed) == contents(whole)
 
 
@@ -74,7 +76,7 @@ def test_a_finished_run_is_not_touched_again(tmp_path):
     stamps = {path: path.stat().st_mtime_ns for path in folder.path.glob("runs/*/*/*")}
     events = []
     run(config, tmp_path / "r", jobs=1, notify=events.append)
-    assert [event["kind"] for event in events] == ["plan"]
+    assert [type(event) for event in events] == [PlanEvent]
     assert not (folder.path / "claims").exists()
     assert {path: path.stat().st_mtime_ns for path in folder.path.glob("runs/*/*/*")} == stamps
 
@@ -93,12 +95,12 @@ def test_runs_of_an_earlier_configuration_are_kept_on_disk_but_not_shown(tmp_pat
 
 def test_changed_data_are_fitted_again(tmp_path):
     config = small_config(tmp_path)
-    first = run(config, tmp_path / "r", jobs=1).runs()[0]["metrics"]
+    first = run(config, tmp_path / "r", jobs=1).runs()[0].metrics
     X, Y = small_data(seed=1)
     write_libsvm(tmp_path / "part-test.svm", X[60:], Y[60:])
     events = []
-    second = run(config, tmp_path / "r", jobs=1, notify=events.append).runs()[0]["metrics"]
-    assert events[0]["done"] == 0
+    second = run(config, tmp_path / "r", jobs=1, notify=events.append).runs()[0].metrics
+    assert events[0].done == 0
     assert first != second
 
 
@@ -108,7 +110,7 @@ def test_the_choice_is_the_best_mean_over_folds_recomputed_by_hand(tmp_path):
     (data,) = plan(config)
     train_rows, test_rows = data.splits[0].train, data.splits[0].test
     X, Y = data.dataset.X, data.dataset.Y
-    record = next(record for record in folder.runs() if record["method"] == "Binary-SVM")
+    record = next(record for record in folder.runs() if record.method == "Binary-SVM")
     from mlrank.experiment.cell import cells
 
     folds = next(iter(cells(config, data))).folds
@@ -121,8 +123,8 @@ def test_the_choice_is_the_best_mean_over_folds_recomputed_by_hand(tmp_path):
             values.append(METRICS["f1_micro"].function(Y[held], model.decision_function(X[held]) > 0).value)
         means[C] = np.mean(values)
     best = max(means, key=means.get)
-    assert record["searched"] == {"C": best}
-    assert record["search"]["best"] == pytest.approx(means[best], abs=1e-15)
+    assert record.searched == {"C": best}
+    assert record.search.best == pytest.approx(means[best], abs=1e-15)
     model = SOLVERS["binary_svm"](C=best).fit(TrainingSet(X[train_rows], Y[train_rows]))
     assert folder.run_arrays(record)["scores"] == pytest.approx(model.decision_function(X[test_rows]), abs=1e-9)
 
@@ -132,7 +134,7 @@ def test_stored_metrics_are_those_of_the_stored_arrays(tmp_path):
     for record in folder.runs():
         arrays = folder.run_arrays(record)
         for name, found in evaluate(arrays["Y_true"], arrays["scores"], arrays["Y_pred"]).items():
-            assert record["metrics"][name] == found._asdict() | {"value": found.value}
+            assert record.metrics[name] == MetricRecord(*found)
 
 
 def test_scaling_is_fitted_on_the_training_part_alone(tmp_path):
@@ -142,10 +144,10 @@ def test_scaling_is_fitted_on_the_training_part_alone(tmp_path):
     train, test = data.splits[0].train, data.splits[0].test
     X, Y = np.asarray(data.dataset.X.toarray()), data.dataset.Y
     deviation = X[train].std(axis=0)  # the file is sparse: divided, not centred
-    record = next(record for record in folder.runs() if record["method"] == "Binary-SVM")
-    model = SOLVERS["binary_svm"](C=record["settings"]["C"]).fit(TrainingSet(X[train] / deviation, Y[train]))
+    record = next(record for record in folder.runs() if record.method == "Binary-SVM")
+    model = SOLVERS["binary_svm"](C=record.settings["C"]).fit(TrainingSet(X[train] / deviation, Y[train]))
     assert folder.run_arrays(record)["scores"] == pytest.approx(model.decision_function(X[test] / deviation), abs=1e-6)
-    assert "sparse features: divided, not centred" in record["dataset"]["changes"]
+    assert "sparse features: divided, not centred" in record.dataset.changes
 
 
 def test_a_threshold_on_held_out_scores_never_sees_scores_of_fitted_rows(tmp_path):
@@ -168,7 +170,7 @@ def test_a_threshold_on_held_out_scores_never_sees_scores_of_fitted_rows(tmp_pat
     (record,) = folder.runs()
     arrays = folder.run_arrays(record)
     assert np.array_equal(arrays["Y_pred"], cut(arrays["scores"], X[test]))
-    assert record["threshold"]["scores"] == "heldout"
+    assert record.threshold.scores == "heldout"
 
 
 FAILING = CONFIG.split("methods:")[0] + (
@@ -183,15 +185,12 @@ FAILING = CONFIG.split("methods:")[0] + (
 def test_failures_are_kept_and_the_others_go_on(tmp_path, jobs):
     folder = run(small_config(tmp_path, text=FAILING), tmp_path / "r", jobs=jobs)
     every, some = folder.runs()
-    assert (every["status"], every["metrics"], every["info"]) == ("failed", {}, None)
-    assert "RuntimeError: this one always fails" in every["error"]
-    assert every["search"]["n_failed"] == 4
-    assert some["status"] == "done"
-    assert some["search"] | {"best": None} == {
-        "metric": "f1_micro", "strategy": "grid", "folds": 2, "n_trials": 6,
-        "n_failed": 2, "n_not_converged": 0, "best": None
-    }  # fmt: skip
-    assert some["searched"]["shift"] in (0, 0.25)
+    assert (every.status, every.metrics, every.info) == ("failed", {}, None)
+    assert "RuntimeError: this one always fails" in every.error
+    assert every.search.n_failed == 4
+    assert some.status == "done"
+    assert some.search == SearchInfo("f1_micro", folds=2, n_trials=6, n_failed=2, best=some.search.best)
+    assert some.searched["shift"] in (0, 0.25)
     assert "failed" in (folder.path / "tables" / "part-train.md").read_text()
 
 
@@ -203,7 +202,7 @@ def test_a_label_without_positives_in_training_is_told(tmp_path):
     write_libsvm(tmp_path / "part-train.svm", X[:60], Y[:60])
     write_libsvm(tmp_path / "part-test.svm", X[60:], Y[60:])
     record = run(config, tmp_path / "r", jobs=1).runs()[0]
-    assert "1 of 4 labels have no positive training row in some split" in record["dataset"]["changes"]
+    assert "1 of 4 labels have no positive training row in some split" in record.dataset.changes
 
 
 def test_seeds_depend_on_the_seed_of_the_experiment_and_on_nothing_else_of_it(tmp_path):

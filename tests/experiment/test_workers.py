@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from mlrank.errors import UserError
 from mlrank.experiment import plan_cells, run
+from mlrank.experiment.events import TrialEvent
 from mlrank.records import RunFolder
 from mlrank.search.pools import pools_ahead
 from mlrank.search.shared_memory import Mapped, map_folder
@@ -35,14 +36,14 @@ def test_a_fit_has_one_thread(tmp_path, monkeypatch, jobs):
     # Threads times workers: 1 * 2 on the smallest machine there is.
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "2")
     (record,) = run(one_method(tmp_path, "Threads', shift: [0, 1]"), tmp_path / "r", jobs).runs()
-    assert record["info"]["objective"] == 1
+    assert record.info.objective == 1
 
 
 def test_workers_collect_garbage_but_what_they_have_loaded(tmp_path):
     # Found by a fit in a worker's first task, and where nothing is searched that is the only one.
     for method in ("Collected', shift: 0", "Collected', shift: [0, 1, 3]"):
         (record,) = run(one_method(tmp_path, method), tmp_path / "r", 2).runs()
-        assert record["info"]["objective"] > 10_000
+        assert record.info.objective > 10_000
 
 
 def test_a_worker_whose_fits_take_much_memory_stays():
@@ -101,24 +102,24 @@ def test_a_group_is_prepared_once_for_each_fold(tmp_path, monkeypatch, jobs):
 def test_a_fit_over_the_time_limit_fails_and_the_others_go_on(tmp_path, jobs):
     config = one_method(tmp_path, "Endless', shift: [0, 1, 3]", "{{folds: 2, time_limit: 0.2}}")
     folder = run(config, tmp_path / "r", jobs)
-    errors = [record["error"] for record in folder.journal.read().values() if record["error"]]
+    errors = [record.error for record in folder.journal.read().values() if record.error]
     assert len(errors) == 2
     assert all("TimeLimit: the fit took longer than the time limit of 0.2 s" in error for error in errors)
     (record,) = folder.runs()
-    assert (record["status"], record["search"]["n_failed"]) == ("done", 2)
+    assert (record.status, record.search.n_failed) == ("done", 2)
 
 
 def test_a_fit_that_hangs_is_ended_where_nothing_is_searched_too(tmp_path, monkeypatch):
     monkeypatch.setattr("mlrank.search.fits.COMPILE_SECONDS", 0.2)
     (record,) = run(one_method(tmp_path, "Endless', shift: 1", "{{time_limit: 0.2}}"), tmp_path / "r", 1).runs()
-    assert record["status"] == "failed"
-    assert "longer than the time limit of 0.2 s" in record["error"]
+    assert record.status == "failed"
+    assert "longer than the time limit of 0.2 s" in record.error
 
 
 def test_a_fit_that_hangs_in_a_library_ends_with_its_worker(tmp_path):
     (record,) = run(one_method(tmp_path, "Stuck', shift: 1", "{{time_limit: 0.1}}"), tmp_path / "r", 2).runs()
-    assert record["status"] == "failed"
-    assert "ended as the fit hung, far over its limit of 0.1 s" in record["error"]
+    assert record.status == "failed"
+    assert "ended as the fit hung, far over its limit of 0.1 s" in record.error
 
 
 @pytest.mark.parametrize(("value", "message"), [("nan", "entries that are not finite"), ("1j", "must be real numbers")])
@@ -126,21 +127,21 @@ def test_a_fit_that_hangs_in_a_library_ends_with_its_worker(tmp_path):
 def test_scores_that_are_no_numbers_fail_their_fit_alone(tmp_path, value, message, metric):
     config = one_method(tmp_path, f"Odd', value: '{value}', shift: [0, 1]", f"{{{{folds: 2, metric: {metric}}}}}")
     folder = run(config, tmp_path / "r", 1)
-    errors = [record["error"] for record in folder.journal.read().values() if record["error"]]
+    errors = [record.error for record in folder.journal.read().values() if record.error]
     assert len(errors) == 2
     assert all(message in error.splitlines()[-1] for error in errors)
     (record,) = folder.runs()
-    assert (record["status"], record["searched"], record["search"]["n_failed"]) == ("done", {"shift": 0}, 2)
+    assert (record.status, record.searched, record.search.n_failed) == ("done", {"shift": 0}, 2)
 
 
 def test_a_fit_that_kills_its_worker_fails_alone(tmp_path):
     folder = run(one_method(tmp_path, "Deadly', shift: [0, 1]"), tmp_path / "r", jobs=2)
     records = folder.journal.read().values()
     assert len(records) == 4
-    errors = [record["error"] for record in records if record["error"]]
+    errors = [record.error for record in records if record.error]
     assert len(errors) == 2
     assert all(error.startswith("the worker process died, perhaps for lack of memory") for error in errors)
-    assert folder.runs()[0]["status"] == "done"
+    assert folder.runs()[0].status == "done"
 
 
 @pytest.mark.parametrize("strategy", ["staged", "halving", "random"])
@@ -153,8 +154,8 @@ def test_every_strategy_gives_the_same_bytes_after_a_cut(tmp_path, strategy):
         pass
 
     def cut(event, seen=[]):  # noqa: B006
-        seen.append(event["kind"])
-        if seen.count("trial") == 12:
+        seen.append(type(event))
+        if seen.count(TrialEvent) == 12:
             raise Cut
 
     with pytest.raises(Cut):
@@ -162,10 +163,10 @@ def test_every_strategy_gives_the_same_bytes_after_a_cut(tmp_path, strategy):
     kept = set(RunFolder(tmp_path / "cut" / "small").journal.read())
     events = []
     resumed = run(config, tmp_path / "cut", 1, events.append)
-    assert not kept & {event["record"]["key"] for event in events if event["kind"] == "trial"}
+    assert not kept & {event.record.key for event in events if isinstance(event, TrialEvent)}
     assert contents(resumed) == contents(whole)
-    made = sum(record["search"]["n_trials"] for record in whole.runs())
-    assert events[0]["total"] == made + 2 == len(whole.journal.read()) + 2
+    made = sum(record.search.n_trials for record in whole.runs())
+    assert events[0].total == made + 2 == len(whole.journal.read()) + 2
 
 
 def test_halving_fits_on_nested_parts_of_the_training_rows(tmp_path):

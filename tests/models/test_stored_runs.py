@@ -10,6 +10,7 @@ from mlrank.config import parse_config
 from mlrank.datasets import load_dataset
 from mlrank.experiment import run
 from mlrank.models.file import load_model
+from mlrank.records.run import ModelInfo
 from mlrank.solvers.base import FitInfo
 from tests.experiment.small import small_config, small_data, write_libsvm
 
@@ -62,12 +63,12 @@ def test_a_stored_model_gives_the_scores_and_label_sets_of_its_run(finished):
     config, data, folder = finished
     for record in folder.runs():
         arrays = folder.run_arrays(record)
-        path = folder.path / "runs" / record["dataset"]["name"] / "official" / f"{_file(record['method'])}.model"
-        if record["method"] == "Own":
-            assert record["model"] == {"not_stored": "Memory has no arrays() and meta() to be stored by"}
+        path = folder.path / "runs" / record.dataset.name / "official" / f"{_file(record.method)}.model"
+        if record.method == "Own":
+            assert record.model == ModelInfo("Memory has no arrays() and meta() to be stored by")
             assert not path.exists()
             continue
-        assert record["model"] == {"not_stored": None}
+        assert record.model == ModelInfo()
         model = load_model(path)
         places = [data.feature_names.index(name) for name in model.feature_names]
         assert len(places) == 4
@@ -75,8 +76,8 @@ def test_a_stored_model_gives_the_scores_and_label_sets_of_its_run(finished):
         assert model.decision_function(X).tobytes() == arrays["scores"].tobytes()
         assert np.array_equal(model.predict(X), arrays["Y_pred"])
         assert model.label_names == data.label_names
-        assert model.header.solver.settings == record["settings"]
-        assert model.header.data.hash == record["dataset"]["hash"]
+        assert model.header.solver.settings == record.settings
+        assert model.header.data.hash == record.dataset.hash
         assert model.header.config == config.resolved()
 
 
@@ -101,5 +102,5 @@ def test_a_failed_run_leaves_no_model_of_an_earlier_one(tmp_path):
     assert len(list(folder.path.rglob("*.model"))) == 1
     folder = run(small_config(tmp_path, text=text.replace("SHIFT", "2")), tmp_path / "r")
     (record,) = folder.runs()
-    assert (record["status"], record["model"]) == ("failed", None)
+    assert (record.status, record.model) == ("failed", None)
     assert list(folder.path.rglob("*.model")) == []

@@ -1,16 +1,20 @@
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from mlrank import __version__
 from mlrank.errors import UserError
-from mlrank.records import RunFolder, atomic, checkout_commit, environment, folder
+from mlrank.records import FORMAT, RunFolder, atomic, checkout_commit, environment, folder, software_info
+from mlrank.records.run import MetricRecord
+from tests.stats.records import record as made
 
 
-def record(dataset="yeast", split="official", method="Rank-SVM", **more):
-    return {"dataset": {"name": dataset}, "split": split, "method": method, "status": "done", **more}
+def record(dataset="yeast", split="official", method="Rank-SVM", value=0.5, **more):
+    return replace(made(method, dataset, split, value), **more)
 
 
 def arrays():
@@ -20,7 +24,7 @@ def arrays():
 def test_create_makes_the_folder_and_takes_it_again(tmp_path):
     first = RunFolder.create(tmp_path / "results", "a/b")
     assert first.path == tmp_path / "results" / "a%2Fb"
-    assert os.listdir(first.path) == []
+    assert os.listdir(first.path) == ["format.json"]
     assert RunFolder.create(str(tmp_path / "results"), "a/b") == first
 
 
@@ -91,7 +95,7 @@ def test_a_run_comes_back_with_its_arrays(tmp_path):
     results = RunFolder(tmp_path)
     results.write_run(record(method="Größe/2", value=float("nan")), arrays())
     (found,) = results.runs()
-    assert found == {**record(method="Größe/2"), "value": None, "format": 1}
+    assert found == record(method="Größe/2", metrics={"f1_macro": MetricRecord(None, 3, 3, "labels")})
     stored = results.run_arrays(found)
     assert set(stored) == {"scores", "Y_pred", "rows"}
     for name, value in arrays().items():
@@ -102,7 +106,7 @@ def test_a_run_comes_back_with_its_arrays(tmp_path):
 
 def test_two_writings_give_the_same_bytes(tmp_path):
     for name in ("a", "b"):
-        RunFolder(tmp_path / name).write_run(record(x={"b": 1, "a": 0.1}), arrays())
+        RunFolder(tmp_path / name).write_run(record(settings={"b": 1, "a": 0.1}), arrays())
     for suffix in ("json", "npz"):
         first, second = (tmp_path / name / f"runs/yeast/official/Rank-SVM.{suffix}" for name in ("a", "b"))
         assert first.read_bytes() == second.read_bytes()
@@ -111,9 +115,9 @@ def test_two_writings_give_the_same_bytes(tmp_path):
 def test_a_failed_run_replaces_a_run_and_its_arrays(tmp_path):
     results = RunFolder(tmp_path)
     results.write_run(record(), arrays())
-    results.write_run({**record(), "status": "failed", "error": "Traceback: é\n\udc80"}, {})
-    assert [run["status"] for run in results.runs()] == ["failed"]
-    assert results.runs()[0]["error"] == "Traceback: é\n\udc80"
+    results.write_run(record(value=None, error="Traceback: é\n\udc80"), {})
+    assert [run.status for run in results.runs()] == ["failed"]
+    assert results.runs()[0].error == "Traceback: é\n\udc80"
     with pytest.raises(UserError, match="cannot read the arrays of the run: no such file"):
         results.run_arrays(record())
 
@@ -121,7 +125,7 @@ def test_a_failed_run_replaces_a_run_and_its_arrays(tmp_path):
 @pytest.mark.parametrize("crash_at", [0, 1])
 def test_a_crash_while_a_run_is_replaced_never_mixes_old_and_new(tmp_path, monkeypatch, crash_at):
     results = RunFolder(tmp_path)
-    results.write_run(record(value=1), {"scores": np.array([1.0])})
+    results.write_run(record(value=0.1), {"scores": np.array([1.0])})
     replace, calls = os.replace, []
 
     def crash(*names):
@@ -132,7 +136,7 @@ def test_a_crash_while_a_run_is_replaced_never_mixes_old_and_new(tmp_path, monke
 
     monkeypatch.setattr(atomic.os, "replace", crash)
     with pytest.raises(KeyboardInterrupt):
-        results.write_run(record(value=2), {"scores": np.array([2.0])})
+        results.write_run(record(value=0.2), {"scores": np.array([2.0])})
     assert results.runs() == []
     assert results.find_run("yeast", "official", "Rank-SVM") is None
 
@@ -149,8 +153,7 @@ def test_runs_come_in_the_order_of_the_configuration(tmp_path):
     ]
     for names in written:
         results.write_run(record(*names), {})
-    found = [(run["dataset"]["name"], run["split"], run["method"]) for run in results.runs()]
-    assert found == [
+    assert [run.names for run in results.runs()] == [
         (dataset, split, method)
         for dataset in ("zoo", "mine", "alpha", "other")
         for split in ("r2f0", "r2f1", "r10f0")
@@ -165,7 +168,7 @@ def test_leftovers_of_a_crash_are_not_read(tmp_path):
     assert len(results.runs()) == 1
 
 
-@pytest.mark.parametrize("content", [b"", b"{half", b"[]", b"{}", b'{"format": 1, "dataset": "x"}', b"\xff\xfe"])
+@pytest.mark.parametrize("content", [b"", b"{half", b"[]", b"{}", b'{"format": 2, "dataset": "x"}', b"\xff\xfe"])
 def test_a_damaged_record_is_named(tmp_path, content):
     results = RunFolder(tmp_path)
     results.write_run(record(), {})
@@ -178,9 +181,38 @@ def test_a_damaged_record_is_named(tmp_path, content):
 
 def test_a_record_of_another_format_is_refused(tmp_path):
     results = RunFolder(tmp_path)
-    results.write_run(record(format=2), {})
-    with pytest.raises(UserError, match="record format 2, this version reads 1"):
-        results.runs()
+    results.write_run(record(), {})
+    path = tmp_path / "runs/yeast/official/Rank-SVM.json"
+    for number, age in ((FORMAT - 1, "an older"), (FORMAT + 1, "a newer")):
+        path.write_text(json.dumps({"format": number, "dataset": {"name": "yeast"}, "status": "done"}))
+        with pytest.raises(UserError) as error:
+            results.runs()
+        assert str(error.value).startswith(f"{path}: made by {age} version of mlrank, in format {number} (this")
+        assert str(error.value).endswith("; choose another --results folder or delete it")
+
+
+@pytest.mark.parametrize("content", ["config.yaml", "trials.jsonl", "planned.json", "runs/x.json"])
+def test_a_folder_without_a_mark_is_of_an_older_version_and_stays_as_it_is(tmp_path, content):
+    path = tmp_path / "demo" / content
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    before = sorted((tmp_path / "demo").rglob("*"))
+    opened = [RunFolder.create, RunFolder.of]
+    if content == "config.yaml":
+        opened.append(lambda parent, name: RunFolder.open(parent / name))
+    for take in opened:
+        with pytest.raises(UserError, match=r"demo: made by an older version of mlrank.*choose another --results"):
+            take(tmp_path, "demo")
+    assert sorted((tmp_path / "demo").rglob("*")) == before
+    assert path.read_text() == "{}"
+
+
+def test_a_damaged_mark_is_one_line(tmp_path):
+    folder = RunFolder.create(tmp_path, "demo")
+    folder.write_config({"name": "demo"})
+    (folder.path / "format.json").write_text("{")
+    with pytest.raises(UserError, match=r"format.json: damaged mark of the results folder's format"):
+        RunFolder.open(folder.path)
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"PK\x03\x04 cut", None])
@@ -199,7 +231,7 @@ def test_names_that_differ_in_case_never_overwrite_each_other(tmp_path, monkeypa
     results = RunFolder(tmp_path)
     results.write_run(record(method="svm"), {})
     results.write_run(record(method="SVM"), {})
-    assert [run["method"] for run in results.runs()] == ["SVM", "svm"]
+    assert [run.method for run in results.runs()] == ["SVM", "svm"]
     safe_name = atomic.safe_name
     monkeypatch.setattr(folder, "safe_name", lambda name: safe_name(name).lower())  # a disk that folds case
     with pytest.raises(UserError, match="does not tell letter case, and the file already holds the run yeast / offi"):
@@ -226,6 +258,17 @@ def test_the_environment_is_written_without_machine_paths(tmp_path):
     assert written["blas"]
     assert str(Path.home()) not in text
     assert os.uname().nodename not in text
+
+
+def test_the_software_is_that_of_this_process():
+    from threadpoolctl import threadpool_limits
+
+    found = software_info()
+    assert (found.mlrank, found.packages["numpy"], found.commit) == (__version__, np.__version__, checkout_commit())
+    assert set(found.packages) == {"numpy", "scipy", "scikit-learn", "numba"}
+    assert found.blas
+    with threadpool_limits(1):
+        assert software_info() == replace(found, threads=software_info().threads)
 
 
 def test_the_commit_is_that_of_this_checkout_or_none(tmp_path, monkeypatch):

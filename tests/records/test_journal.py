@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlrank.errors import UserError
-from mlrank.records import Journal, journal, trial_key
+from mlrank.records import Journal, TrialRecord, journal, trial_key
+from mlrank.records.run import TimeInfo
+from mlrank.stored import dump_json
+
+
+def line(key, **more):
+    """The line of a trial in a journal."""
+    return dump_json(TrialRecord(key, **more).to_json(), indent=None).encode()
 
 
 @pytest.fixture
@@ -21,52 +28,48 @@ def test_a_missing_journal_is_empty(path):
 
 def test_records_come_back_and_the_last_of_equal_keys_wins(path):
     trials = Journal(path)
-    for record in (
-        {"key": "a", "value": 1.0},
-        {"key": "b", "value": float("nan")},
-        {"key": "a", "value": 0.1},
-    ):
-        trials.append(record)
-    assert trials.read() == {"a": {"key": "a", "value": 0.1}, "b": {"key": "b", "value": None}}
+    last = TrialRecord("a", 0.1, None, True, 1e-4, 3, 2, TimeInfo(fit=0.5, threshold=0.25))
+    for trial in (TrialRecord("a", 1.0), TrialRecord("b", float("nan")), last):
+        trials.append(trial)
+    assert trials.read() == {"a": last, "b": TrialRecord("b")}
     assert path.read_text().count("\n") == 3
 
 
-@pytest.mark.parametrize("cut", range(1, 25))
-def test_a_torn_last_line_is_dropped_wherever_it_is_cut_and_then_replaced(path, cut):
+def test_a_torn_last_line_is_dropped_wherever_it_is_cut_and_then_replaced(path):
     trials = Journal(path)
-    trials.append({"key": "a", "value": 1})
+    trials.append(TrialRecord("a", 1.0))
     whole = path.read_bytes()
-    trials.append({"key": "b", "value": 2})
+    trials.append(TrialRecord("b", 2.0))
     content = path.read_bytes()
-    assert len(content) - len(whole) == 25
-    path.write_bytes(content[:-cut])
-    assert set(trials.read()) == {"a"}
-    trials.append({"key": "c", "value": 3})
-    assert path.read_bytes() == whole + b'{"key": "c", "value": 3}\n'
-    assert set(trials.read()) == {"a", "c"}
+    for end in range(len(whole), len(content)):
+        path.write_bytes(content[:end])
+        assert set(trials.read()) == {"a"}
+        trials.append(TrialRecord("c", 3.0))
+        assert path.read_bytes() == whole + line("c", value=3.0)
+        assert set(trials.read()) == {"a", "c"}
 
 
 def test_a_last_line_of_zeros_as_after_a_power_cut_counts_as_torn(path):
     trials = Journal(path)
-    trials.append({"key": "a"})
+    trials.append(TrialRecord("a"))
     path.write_bytes(path.read_bytes() + b"\0" * 20 + b"\n")
     assert set(trials.read()) == {"a"}
-    trials.append({"key": "b"})
-    assert path.read_bytes() == b'{"key": "a"}\n{"key": "b"}\n'
+    trials.append(TrialRecord("b"))
+    assert path.read_bytes() == line("a") + line("b")
 
 
 def test_a_torn_line_longer_than_a_block_is_cut_off(path):
     trials = Journal(path)
-    trials.append({"key": "a"})
-    path.write_bytes(path.read_bytes() + b'{"key": "b", "text": "' + b"x" * 50_000)
-    trials.append({"key": "c"})
-    assert path.read_bytes() == b'{"key": "a"}\n{"key": "c"}\n'
+    trials.append(TrialRecord("a"))
+    path.write_bytes(path.read_bytes() + b'{"key": "b", "error": "' + b"x" * 50_000)
+    trials.append(TrialRecord("c"))
+    assert path.read_bytes() == line("a") + line("c")
 
 
 def test_a_long_whole_line_is_kept(path):
     trials = Journal(path)
-    trials.append({"key": "a", "text": "x" * 50_000})
-    trials.append({"key": "b"})
+    trials.append(TrialRecord("a", error="x" * 50_000))
+    trials.append(TrialRecord("b"))
     assert set(trials.read()) == {"a", "b"}
 
 
@@ -75,11 +78,25 @@ def test_a_journal_that_is_one_torn_line_starts_anew(path):
     path.parent.mkdir()
     path.write_bytes(b'{"key": "a')
     assert trials.read() == {}
-    trials.append({"key": "b"})
-    assert path.read_bytes() == b'{"key": "b"}\n'
+    trials.append(TrialRecord("b"))
+    assert path.read_bytes() == line("b")
 
 
-@pytest.mark.parametrize("bad", ["{broken", "[]", '{"no": "key"}', '{"key": 3}', ""])
+def test_what_others_add_is_read_from_where_one_stopped(path):
+    trials = Journal(path)
+    trials.append(TrialRecord("a"))
+    found, offset = trials.read_from(0)
+    assert (set(found), offset) == ({"a"}, len(line("a")))
+    assert trials.read_from(offset) == ({}, offset)
+    trials.append(TrialRecord("b"), TrialRecord("c"))
+    path.write_bytes(path.read_bytes() + b'{"key"')
+    found, end = trials.read_from(offset)
+    assert (list(found), end) == (["b", "c"], len(line("a") * 3))
+
+
+@pytest.mark.parametrize(
+    "bad", ["{broken", "[]", '{"no": "key"}', '{"key": 3}', "", '{"key": "c", "value": []}', '{"key": "c", "new": 1}']
+)
 def test_a_damaged_line_in_the_middle_names_its_line(path, bad):
     path.parent.mkdir()
     path.write_text('{"key": "a"}\n' + bad + '\n{"key": "b"}\n')
@@ -99,13 +116,8 @@ def test_a_damaged_whole_line_before_a_torn_one_is_not_taken_for_torn(path):
 def test_a_record_is_on_the_disk_when_append_returns(path, monkeypatch):
     synced = []
     monkeypatch.setattr(journal.os, "fsync", lambda _: synced.append(path.read_bytes()))
-    Journal(path).append({"key": "a"})
-    assert synced == [b'{"key": "a"}\n']
-
-
-def test_a_record_needs_a_key(path):
-    with pytest.raises(ValueError, match="string 'key'"):
-        Journal(path).append({"value": 1})
+    Journal(path).append(TrialRecord("a"))
+    assert synced == [line("a")]
 
 
 def test_a_full_disk_is_one_line(path, monkeypatch):
@@ -114,7 +126,7 @@ def test_a_full_disk_is_one_line(path, monkeypatch):
 
     monkeypatch.setattr(journal.os, "fsync", full)
     with pytest.raises(UserError, match=r"trials.jsonl: cannot write the journal: no space left on device"):
-        Journal(path).append({"key": "a"})
+        Journal(path).append(TrialRecord("a"))
 
 
 values = st.recursive(

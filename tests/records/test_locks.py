@@ -11,7 +11,7 @@ import pytest
 
 from mlrank import processes
 from mlrank.errors import UserError
-from mlrank.records import Journal, WorkLocks, held_keys, journal, locks
+from mlrank.records import Journal, TrialRecord, WorkLocks, held_keys, journal, locks
 from mlrank.records.locks import SILENT_SECONDS
 
 
@@ -185,16 +185,16 @@ def test_a_folder_that_cannot_hold_claims_is_told_in_one_line(tmp_path):
 def test_reading_on_gives_what_was_added_since(tmp_path):
     journal = Journal(tmp_path / "trials.jsonl")
     assert journal.read_from(0) == ({}, 0)
-    journal.append({"key": "a", "value": 1})
+    journal.append(TrialRecord("a", 1.0))
     found, offset = journal.read_from(0)
     assert set(found) == {"a"}
     assert journal.read_from(offset) == ({}, offset)
-    journal.append({"key": "b", "value": 2}, {"key": "c", "value": 3})
+    journal.append(TrialRecord("b", 2.0), TrialRecord("c", 3.0))
     with open(journal.path, "ab") as handle:
         handle.write(b'{"key": "torn')
     found, end = journal.read_from(offset)
     assert set(found) == {"b", "c"}
-    journal.append({"key": "d", "value": 4})  # cuts the torn line off
+    journal.append(TrialRecord("d", 4.0))  # cuts the torn line off
     assert set(journal.read_from(end)[0]) == {"d"}
 
 
@@ -210,15 +210,15 @@ def test_what_is_appended_waits_for_the_lock_of_the_folder(tmp_path, monkeypatch
         events.append(("free", path))
 
     monkeypatch.setattr(journal, "locked", watched)
-    trials.append({"key": "a"})
+    trials.append(TrialRecord("a"))
     assert events == [("locked", tmp_path / ".lock"), ("free", tmp_path / ".lock")]
 
 
 def test_processes_that_append_at_once_lose_nothing(tmp_path):
     script = (
-        "import sys\nfrom pathlib import Path\nfrom mlrank.records import Journal\n"
+        "import sys\nfrom pathlib import Path\nfrom mlrank.records import Journal, TrialRecord\n"
         "journal = Journal(Path(sys.argv[1]))\n"
-        "for i in range(40):\n    journal.append({'key': f'{sys.argv[2]}{i}', 'text': 'x' * 5000})\n"
+        "for i in range(40):\n    journal.append(TrialRecord(f'{sys.argv[2]}{i}', error='x' * 5000))\n"
     )
     path = tmp_path / "trials.jsonl"
     both = [subprocess.Popen([sys.executable, "-c", script, str(path), name]) for name in "ab"]

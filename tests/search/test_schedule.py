@@ -6,8 +6,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from mlrank.records import TrialRecord
+from mlrank.records.run import TimeInfo
 from mlrank.search import execute
-from mlrank.search.tasks import Point, Result, Task
+from mlrank.search.tasks import Point, Task
 
 
 class Clockwork:
@@ -25,9 +27,7 @@ class Clockwork:
         self.parts.append(task.points)
         future = Future()
         self.due[future] = self.ends[worker]
-        future.set_result(
-            [Result({"key": p.key, "time": {"fit": t}}, {}) for p, t in zip(task.points, took, strict=True)]
-        )
+        future.set_result([TrialRecord(p.key, time=TimeInfo(fit=t)) for p, t in zip(task.points, took, strict=True)])
         return future
 
     def wait(self, running, return_when):
@@ -41,7 +41,7 @@ def parts_of(monkeypatch, prepares, n_folds, n_points, seconds=lambda C: 1):
     rows, chain = np.arange(2), SimpleNamespace(prepares=prepares, solver=None)
     grid = [tuple(Point({"C": i}, {}, f"{fold} {i}", 0) for i in range(n_points)) for fold in range(n_folds)]
     tasks = [Task(chain, points, rows, rows, "f1_micro") for points in grid]
-    done = [result.record["key"] for _, results in execute(tasks, pool, lambda task: task) for result in results]
+    done = [result.key for _, results in execute(tasks, pool, lambda task: task) for result in results]
     assert sorted(done) == sorted(point.key for points in grid for point in points)
     return pool
 

@@ -20,7 +20,7 @@ import json, pickle, sys
 function, task, data = pickle.load(sys.stdin.buffer)
 before = set(sys.modules)
 results = pickle.dumps(function(task, data))
-failed = [result.record["error"] for result in pickle.loads(results) if result.record["error"]]
+failed = [result.error for result in pickle.loads(results) if result.error]
 print(json.dumps({"failed": failed, "before": sorted(before), "after": sorted(sys.modules)}))
 """
 NEVER = {"numba", "pydantic", "matplotlib", "yaml", "typer"}

@@ -2,11 +2,13 @@
 
 import numpy as np
 
+from mlrank.records.run import FORMAT, RunRecord
+
 
 def record(method, dataset, split, value, metric="f1_macro", /, **changes):
     """A finished run; `value` None makes it a failed one."""
     made = {
-        "format": 1,
+        "format": FORMAT,
         "experiment": "demo",
         "dataset": {
             "name": dataset,
@@ -35,13 +37,12 @@ def record(method, dataset, split, value, metric="f1_macro", /, **changes):
         "search": {"metric": "f1_micro", "folds": 0, "n_trials": 0, "n_failed": 0, "n_not_converged": 0, "best": None},
         "inputs": {"rows": f"rows-{dataset}-{split}"},
         "key": f"{method}-{dataset}-{split}",
-        "commit": "1" * 40,
-        "version": "0.1.0",
+        "software": {"mlrank": "0.1.0", "python": "3.11.7", "packages": {"numpy": "2.0.0"}, "commit": "1" * 40},
         "time": {"search": 1.0, "fit": 0.5, "threshold": 0.0, "predict": 0.0},
     }
     for key, entry in changes.items():
-        made[key] = {**made[key], **entry} if isinstance(entry, dict) else entry
-    return made
+        made[key] = {**(made.get(key) or {}), **entry} if isinstance(entry, dict) else entry
+    return RunRecord.from_json(made)
 
 
 def table(scores, metric="f1_macro", **changes):

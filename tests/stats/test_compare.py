@@ -1,5 +1,7 @@
 """From records to comparisons: what is paired with what, what is left out and said, what the sentences claim."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -63,7 +65,7 @@ def test_datasets_without_every_method_are_left_out_and_said():
 
 def test_versions_of_one_dataset_are_not_mixed():
     records = table({"A": {"x": [0.1]}, "B": {"x": [0.2]}})
-    other = [{**r, "dataset": {**r["dataset"], "hash": "2222222222"}, "experiment": "e2"} for r in records]
+    other = [replace(r, dataset=replace(r.dataset, hash="2222222222"), experiment="e2") for r in records]
     found, _ = gather([*records, *other], "f1_macro")
     assert [repeats.dataset for repeats in found] == ["x [hash-x]", "x [22222222]"]
 
@@ -86,7 +88,8 @@ def test_oracle_cuts_are_left_out_of_metrics_of_label_sets_alone():
 
 def test_different_numbers_of_labels_are_said():
     records = table({"A": {"x": [0.1]}, "B": {"x": [0.2]}})
-    records[1]["metrics"]["f1_macro"]["n_defined"] = 2
+    fewer = replace(records[1].metrics["f1_macro"], n_defined=2)
+    records[1] = replace(records[1], metrics={"f1_macro": fewer})
     assert gather(records, "f1_macro")[0][0].notes == (
         "x: f1_macro is over different numbers of labels: 3 for A, 2 for B, of 3",
     )
@@ -264,7 +267,7 @@ def labelled(flips, n_splits, metric="f1_macro"):
         for split in range(n_splits)
     }
     ((repeats,), _) = gather(records, metric)
-    return repeats, lambda found: stored[found["method"], found["split"]]
+    return repeats, lambda found: stored[found.method, found.split]
 
 
 def test_one_split_is_tested_by_the_rows_that_differ():
@@ -332,7 +335,7 @@ def test_labels_that_cannot_be_tested_are_counted():
 def test_arrays_of_other_rows_are_refused():
     repeats, read = labelled({"A": 0.05, "B": 0.4}, 1)
     with pytest.raises(UserError, match="the runs of A and B are on different test rows"):
-        compare_labels(repeats, lambda found: {**read(found), "rows": np.arange(200) + (found["method"] == "B")}, "A")
+        compare_labels(repeats, lambda found: {**read(found), "rows": np.arange(200) + (found.method == "B")}, "A")
 
 
 def test_a_labels_own_metric_averages_to_the_macro_metric():

@@ -1,5 +1,7 @@
 import pytest
 
+from mlrank.records.run import FORMAT, RunRecord
+
 METRICS = {"f1_macro": 0.5, "f1_micro": 0.6, "auc_macro": 0.7, "ranking_loss": 0.2}
 
 
@@ -7,7 +9,7 @@ def make_record(method="A", split="official", **changes):
     """A complete run record; `metrics` replaces single values, other keys are merged into their part."""
     values = {**METRICS, **changes.pop("metrics", {})}
     record = {
-        "format": 1,
+        "format": FORMAT,
         "experiment": "demo",
         "dataset": {
             "name": "yeast",
@@ -45,13 +47,14 @@ def make_record(method="A", split="official", **changes):
             "n_not_converged": 0,
             "best": None,
         },
-        "commit": "1" * 40,
-        "version": "0.1.0",
+        "software": {"mlrank": "0.1.0", "python": "3.11.7", "commit": "1" * 40},
+        "key": f"{method}-{split}",
+        "inputs": {},
         "time": {"search": 1.0, "fit": 0.25, "threshold": 0.0, "predict": 0.0},
     }
     for key, value in changes.items():
-        record[key] = {**record[key], **value} if isinstance(value, dict) else value
-    return record
+        record[key] = {**(record.get(key) or {}), **value} if isinstance(value, dict) else value
+    return RunRecord.from_json(record)
 
 
 @pytest.fixture

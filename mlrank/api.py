@@ -313,4 +313,4 @@ def _about_data(dataset: Dataset | None, train: TrainingSet) -> dict[str, Any]:
     about: dict[str, Any] = {"name": "", "source": "", "hash": None, "n_train": train.n_samples}
     if dataset is None:
         return about
-    return about | {"name": dataset.name, "source": dataset.source, "hash": dataset_hash(dataset)}
+    return about | {"name": dataset.name, "source": dataset.description, "hash": dataset_hash(dataset)}

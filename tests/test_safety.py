@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from mlrank.config import parse_config
 from mlrank.datasets import Dataset, load_dataset
 from mlrank.datasets.doctor import examine
-from mlrank.datasets.doctor_page import page
-from mlrank.datasets.loading import find_source, load_found
+from mlrank.datasets.doctor.page import page
+from mlrank.datasets.loading import find_source, load_source
 from mlrank.errors import UserError
 from mlrank.models import Fit, Predictor
 from mlrank.models.file import load_model, model_bytes
@@ -68,7 +68,7 @@ def test_the_page_of_a_checkup_escapes_every_name(tmp_path):
     names = [f"{EVIL} {place}" for place in range(6)]
     np.savez(tmp_path / "<b>evil.npz", X=X, Y=Y, feature_names=names, label_names=names[:5])
     found = find_source(tmp_path / "<b>evil.npz")
-    data = load_found(found)
+    data = load_source(found)
     written = page(examine(data, found), data)
     assert written.count("&lt;script&gt;") >= 5
     assert "&lt;b&gt;evil" in written

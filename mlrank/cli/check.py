@@ -46,7 +46,7 @@ def check(
     * `mlrank datasets check mine.csv --label-columns -6 --json`
     """
     from mlrank.datasets.doctor import examine, unreadable
-    from mlrank.datasets.loading import find_source, load_found
+    from mlrank.datasets.loading import find_source, load_source
     from mlrank.errors import UserError
 
     options: dict[str, Any] = {
@@ -57,14 +57,14 @@ def check(
     }
     options |= {"format": data_format, "zero_based": zero_based, "impute": impute}
     try:
-        found = find_source(data, **options)
-        dataset = load_found(found)
+        source = find_source(data, **options)
+        dataset = load_source(source)
     except UserError as error:
         if not as_json:
             raise
         _print(unreadable(data, error), as_json)
         raise typer.Exit(1) from error
-    checkup = examine(dataset, found)
+    checkup = examine(dataset, source)
     if html is not None:
         _write(html, checkup, dataset)
     _print(checkup, as_json)
@@ -73,7 +73,7 @@ def check(
 
 
 def _write(path: Path, checkup: "Checkup", dataset: "Dataset") -> None:
-    from mlrank.datasets.doctor_page import page
+    from mlrank.datasets.doctor.page import page
     from mlrank.records.atomic import write_atomic
 
     write_atomic(path, page(checkup, dataset).encode())

@@ -37,9 +37,9 @@ def convert(
     """
     from mlrank.datasets import load_dataset
     from mlrank.datasets.convert import convert as write
-    from mlrank.datasets.convert import target_format
+    from mlrank.datasets.formats import format_to_write
 
-    key = target_format(target, to)
+    key = format_to_write(target, to).key
     options: dict[str, Any] = {"test": test, "labels": labels, "features": features, "impute": impute}
     options |= {"label_columns": columns(label_columns), "format": source_format, "zero_based": zero_based}
     written = write(load_dataset(data, **options), target, key, replace_files=force)

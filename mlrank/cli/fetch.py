@@ -35,7 +35,7 @@ def fetch(
     * `mlrank datasets fetch scene --list` to fetch by hand
     """
     from mlrank.datasets.catalogue import find_entry, read_catalogue
-    from mlrank.datasets.fetch import fetchable
+    from mlrank.datasets.catalogue.fetch import fetchable
     from mlrank.errors import UserError
 
     everything = names == ["all"] or (show_list and not names)
@@ -57,7 +57,7 @@ def fetch_entries(entries: list["Entry"], mirrors: list[str], unpinned: bool, qu
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
-    from mlrank.datasets.fetch import fetch as fetch_entry
+    from mlrank.datasets.catalogue.fetch import fetch as fetch_entry
     from mlrank.errors import UserError
 
     console = Console(stderr=True)
@@ -83,19 +83,21 @@ def fetch_entries(entries: list["Entry"], mirrors: list[str], unpinned: bool, qu
 
 def _show(entries: list["Entry"], as_json: bool) -> None:
     from mlrank.datasets.cache import cache_folder
-    from mlrank.datasets.fetch import addresses, fetchable, wanted
+    from mlrank.datasets.catalogue.fetch import addresses, fetchable, files_to_fetch
 
     if as_json:
         import json
 
-        rows = [{"name": entry.name, "files": [file.model_dump() for file in wanted(entry)]} for entry in entries]
+        rows = [
+            {"name": entry.name, "files": [file.model_dump() for file in files_to_fetch(entry)]} for entry in entries
+        ]
         typer.echo(json.dumps(rows, indent=2))
         return
     for entry in entries:
         typer.echo(entry.name)
         if reason := fetchable(entry):
             typer.echo(f"  {reason}")
-        for file in wanted(entry):
+        for file in files_to_fetch(entry):
             typer.echo(f"  {cache_folder() / file.path}")
             typer.echo(f"    {file.bytes or '?'} bytes, sha256 {file.sha256 or 'unknown: unpinned'}")
             for address in addresses(file):

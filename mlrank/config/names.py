@@ -85,14 +85,14 @@ def split_kinds() -> tuple[str, ...]:
 
 def impute_names() -> tuple[str, ...]:
     """Return the ways to fill missing features."""
-    from mlrank.datasets.gaps import IMPUTE
+    from mlrank.datasets.formats.missing import IMPUTE
 
     return IMPUTE
 
 
 def variable_roles() -> tuple[str, ...]:
     """Return what the variables of a MATLAB file can hold."""
-    from mlrank.datasets.arrayfiles import VARIABLES
+    from mlrank.datasets.formats.mat import VARIABLES
 
     return VARIABLES
 

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import platformdirs
 from scipy.sparse import csr_array, issparse
 
-from mlrank.datasets.parsed import Parsed, Source
-from mlrank.datasets.readers import read
+from mlrank.datasets.dataset import Dataset
+from mlrank.datasets.formats import Source, read
 from mlrank.errors import os_errors
 from mlrank.stored import DAMAGED
 
@@ -27,11 +28,10 @@ MOST_BYTES = 1 << 31
 
 def cache_folder() -> Path:
     """Return the folder of what mlrank keeps for the user and could make or get again."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "mlrank"
+    return platformdirs.user_cache_path("mlrank", appauthor=False)
 
 
-def read_cached(key: str, source: Source) -> Parsed:
+def read_cached(key: str, source: Source) -> Dataset:
     """Read the files of a data set in the format `key`, or a copy of what was read before from the same bytes.
 
     A copy that cannot be read is made again, and where none can be written there is none.
@@ -48,30 +48,32 @@ def read_cached(key: str, source: Source) -> Parsed:
     if copy.is_file():
         with suppress(*DAMAGED):
             return _load(copy)
-    parsed = read(key, source)
+    dataset = read(key, source)
     with suppress(OSError):
-        _store(copy, parsed)
-    return parsed
+        _store(copy, dataset)
+    return dataset
 
 
 def _digest(key: str, source: Source, files: list[Path]) -> str:
     """Return a hash over the bytes of the files, what is said about them, and the code that reads them."""
     digest = hashlib.blake2b(digest_size=16)
     # Not where the files are, but what they are called: messages and notes name them.
-    said = replace(source, parts=(), labels=None, features=None)
-    digest.update(repr((key, said, [path.name for path in files], len(source.parts), source.labels is None)).encode())
-    for path in (*sorted(Path(__file__).parent.glob("*.py")), *files):
+    options = replace(source, parts=(), labels=None, features=None)
+    digest.update(
+        repr((key, options, [path.name for path in files], len(source.parts), source.labels is None)).encode()
+    )
+    for path in (*sorted(Path(__file__).parent.rglob("*.py")), *files):
         with os_errors("read the file", path), open(path, "rb") as file:
             digest.update(hashlib.file_digest(file, "blake2b").digest())
     return digest.hexdigest()
 
 
-def _store(copy: Path, parsed: Parsed) -> None:
+def _store(copy: Path, dataset: Dataset) -> None:
     copy.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(dir=copy.parent, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, **_arrays(parsed))
+            np.savez(file, **_arrays(dataset))
         os.replace(name, copy)
     except BaseException:
         os.unlink(name)
@@ -79,34 +81,35 @@ def _store(copy: Path, parsed: Parsed) -> None:
     _prune(copy)
 
 
-def _arrays(parsed: Parsed) -> dict[str, Any]:
-    words = [parsed.label_names, parsed.feature_names, parsed.sizes, parsed.notes, parsed.X.shape]
+def _arrays(data: Dataset) -> dict[str, Any]:
+    words = [data.name, data.source, data.label_names, data.feature_names, data.notes, data.X.shape]
     arrays: dict[str, Any] = {"words": np.frombuffer(json.dumps(words).encode(), np.uint8)}
-    if issparse(parsed.X):
-        arrays |= {"data": parsed.X.data, "indices": parsed.X.indices, "indptr": parsed.X.indptr}
+    if issparse(data.X):
+        arrays |= {"data": data.X.data, "indices": data.X.indices, "indptr": data.X.indptr}
     else:
-        arrays["X"] = parsed.X
-    arrays["Y"] = np.packbits(parsed.Y, axis=1)
-    if parsed.known is not None:
-        arrays["known"] = np.packbits(parsed.known, axis=1)
-    if parsed.official is not None:
-        arrays |= {"train": parsed.official[0], "test": parsed.official[1]}
-    if parsed.fill is not None:
-        arrays["fill"] = parsed.fill
+        arrays["X"] = data.X
+    arrays["Y"] = np.packbits(data.Y, axis=1)
+    if data.known is not None:
+        arrays["known"] = np.packbits(data.known, axis=1)
+    if data.official is not None:
+        arrays |= {"train": data.official[0], "test": data.official[1]}
+    if data.fill is not None:
+        arrays["fill"] = data.fill
     return arrays
 
 
-def _load(copy: Path) -> Parsed:
+def _load(copy: Path) -> Dataset:
     with open(copy, "rb") as file, np.load(file, allow_pickle=False) as archive:
-        found = dict(archive)
-    labels, features, sizes, notes, shape = json.loads(found["words"].tobytes())
-    X = found.get("X")
+        arrays = dict(archive)
+    name, source, labels, features, notes, shape = json.loads(arrays["words"].tobytes())
+    X = arrays.get("X")
     if X is None:
-        X = csr_array((found["data"], found["indices"], found["indptr"]), shape=tuple(shape))
-    Y = np.unpackbits(found["Y"], axis=1, count=len(labels)).view(np.bool_)
-    known = np.unpackbits(found["known"], axis=1, count=len(labels)).view(np.bool_) if "known" in found else None
-    official = (found["train"], found["test"]) if "train" in found else None
-    return Parsed(X, Y, tuple(labels), tuple(features), tuple(sizes), tuple(notes), known, official, found.get("fill"))
+        X = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(shape))
+    Y = np.unpackbits(arrays["Y"], axis=1, count=len(labels)).view(np.bool_)
+    known = np.unpackbits(arrays["known"], axis=1, count=len(labels)).view(np.bool_) if "known" in arrays else None
+    official = (arrays["train"], arrays["test"]) if "train" in arrays else None
+    names = tuple(labels), tuple(features)
+    return Dataset(name, X, Y, known, *names, official, source, arrays.get("fill"), tuple(notes))
 
 
 def _prune(newest: Path) -> None:

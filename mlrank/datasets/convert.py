@@ -9,38 +9,16 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mlrank.arrays import BoolArray, as_dense
-from mlrank.datasets.files import file_stem
+from mlrank.datasets.dataset import Dataset
+from mlrank.datasets.formats import find_format, read
+from mlrank.datasets.formats.base import LoadOptions, WriteJob
 from mlrank.datasets.loading import find_source
-from mlrank.datasets.parsed import Parsed
-from mlrank.datasets.readers import read
-from mlrank.datasets.record import Dataset
-from mlrank.datasets.writers import ENDINGS, WRITERS, Job
-from mlrank.errors import UserError, os_errors, unknown_name
+from mlrank.errors import UserError, os_errors
 
-__all__ = ["convert", "target_format"]
+__all__ = ["convert"]
 
 
-def target_format(target: Path, key: str | None) -> str:
-    """Return the format to write: as asked, or by the ending of the target (.arff: mulan).
-
-    Raises
-    ------
-    UserError
-        If there is no such format, or the ending is not one that its reader expects.
-    """
-    if key is None:
-        plain = [name for name in sorted(ENDINGS, reverse=True) if name not in ("clus", "meka")]
-        by_ending = {ENDINGS[name]: name for name in plain}
-        ending = file_stem(target)[1]
-        if ending not in by_ending or target.suffix.lower() != ending:
-            raise UserError(f"the ending tells no format to write (known: {', '.join(sorted(by_ending))})", target)
-        return by_ending[ending]
-    if key not in WRITERS:
-        raise UserError(unknown_name("data format", key, WRITERS))
-    return key
-
-
-def convert(dataset: Dataset, target: Path, key: str, *, replace_files: bool = False) -> dict[str, Any]:
+def convert(dataset: Dataset, target: Path, key: str, *, replace_files: bool = False) -> LoadOptions:
     """Write a data set to `target` and files beside it that begin with the same name.
 
     Parameters
@@ -49,7 +27,7 @@ def convert(dataset: Dataset, target: Path, key: str, *, replace_files: bool = F
     target : Path
         The training part, or all.
     key : str
-        Key of WRITERS.
+        Key of FORMATS.
     replace_files : bool
         Whether files that are there may be replaced.
 
@@ -70,9 +48,9 @@ def convert(dataset: Dataset, target: Path, key: str, *, replace_files: bool = F
         os_errors("write the file", target),
         tempfile.TemporaryDirectory(dir=target.parent, prefix=".convert-") as folder,
     ):
-        job = Job(dataset, Path(folder) / target.name)
+        job = WriteJob(dataset, Path(folder) / target.name)
         try:
-            options = WRITERS[key](job)
+            options = find_format(key).write(job)
         except UserError as error:
             raise UserError(f"cannot be converted to '{key}': {error.message}", dataset.name) from error
         except UnicodeEncodeError as error:
@@ -90,44 +68,39 @@ def convert(dataset: Dataset, target: Path, key: str, *, replace_files: bool = F
     return {"train": target, **moved}
 
 
-def _again(train: Path, options: dict[str, Any]) -> Parsed | UserError:
+def _again(train: Path, options: LoadOptions) -> Dataset | UserError:
     try:
-        found = find_source(train, **options)
-        return read(options["format"], found.source)
+        return read(options["format"], find_source(train, **options).source)
     except UserError as error:
         return error
 
 
-def _verify(dataset: Dataset, key: str, parsed: Parsed | UserError) -> None:
+def _verify(dataset: Dataset, key: str, again: Dataset | UserError) -> None:
     """Refuse a target that does not give back what was put in."""
-    reason = parsed.message if isinstance(parsed, UserError) else _difference(dataset, parsed)
+    reason = again.message if isinstance(again, UserError) else _difference(dataset, again)
     if reason:
         raise UserError(f"cannot be held by the format '{key}': {reason}", dataset.name)
 
 
-def _difference(dataset: Dataset, parsed: Parsed) -> str:
-    if parsed.label_names != dataset.label_names:
+def _difference(dataset: Dataset, again: Dataset) -> str:
+    if again.label_names != dataset.label_names:
         return "read again, the labels have other names or another order"
-    if parsed.feature_names != dataset.feature_names:
+    if again.feature_names != dataset.feature_names:
         return "read again, the features have other names or another order"
-    if not np.array_equal(parsed.Y, dataset.Y):
+    if not np.array_equal(again.Y, dataset.Y):
         return "read again, the labels mark other rows"
-    if not np.array_equal(_known(parsed), _known(dataset)):
+    if not np.array_equal(_known(again), _known(dataset)):
         return "read again, other label entries are unknown"
-    if not _equal(parsed.X, dataset.X):
+    if not _equal(again.X, dataset.X):
         return "read again, the features have other values"
-    official = parsed.official
-    if official is None and len(parsed.sizes) == 2:
-        rows = np.arange(sum(parsed.sizes))
-        official = rows[: parsed.sizes[0]], rows[parsed.sizes[0] :]
-    if (official is None) != (dataset.official is None):
+    if (again.official is None) != (dataset.official is None):
         return "read again, the split is another"
-    if official and dataset.official and not all(map(np.array_equal, official, dataset.official)):
+    if again.official and dataset.official and not all(map(np.array_equal, again.official, dataset.official)):
         return "read again, the split is another"
     return ""
 
 
-def _known(data: Parsed | Dataset) -> BoolArray:
+def _known(data: Dataset) -> BoolArray:
     return np.ones(data.Y.shape, np.bool_) if data.known is None else data.known
 
 

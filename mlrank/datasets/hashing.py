@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from mlrank.datasets.record import Dataset
+from mlrank.datasets.dataset import Dataset
 
 __all__ = ["dataset_hash"]
 

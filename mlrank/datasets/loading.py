@@ -1,26 +1,23 @@
 """load_dataset: from a catalogue name or from files to a Dataset."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike, fspath
 from os.path import exists
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from mlrank.datasets.cache import read_cached
 from mlrank.datasets.catalogue import Entry, check_sizes, find_entry, is_known, locate, missing_message
-from mlrank.datasets.files import file_stem
-from mlrank.datasets.label_lists import LABEL_LISTS, read_lists
-from mlrank.datasets.parsed import Parsed, Source
-from mlrank.datasets.plane import plane_classes
-from mlrank.datasets.readers import format_of
-from mlrank.datasets.record import Dataset
-from mlrank.datasets.standin import generate
+from mlrank.datasets.catalogue.label_lists import LABEL_LISTS, read_lists
+from mlrank.datasets.dataset import Dataset
+from mlrank.datasets.formats import Source, format_of
+from mlrank.datasets.formats.text import file_stem
+from mlrank.datasets.generated.gaussians import gaussian_classes
+from mlrank.datasets.generated.standin import generate
 from mlrank.errors import UserError
 
-__all__ = ["Found", "find_source", "load_dataset", "load_found"]
+__all__ = ["DataSource", "find_source", "load_dataset", "load_source"]
 
 
 def load_dataset(
@@ -48,7 +45,7 @@ def load_dataset(
     test : path, optional
         The test part: its rows follow the training rows and both make up the official split.
     format : str, optional
-        Key of READERS; told by the file's ending and header if left out.
+        Key of FORMATS; by the file's ending and header if left out.
     zero_based : bool, optional
         For formats that number features: whether they count from 0; decided by the training part if left out.
     features : path, optional
@@ -58,7 +55,7 @@ def load_dataset(
     variables : mapping, optional
         For MATLAB files: which variables hold "X", "Y", "X_test" and "Y_test"; a name with ' behind it is transposed.
     impute : "mean", "median" or "zero", optional
-        Fill missing cells of features, by what the training part says; refused if left out. A missing label is an
+        Fill missing values of features, by what the training part says; refused if left out. A missing label is an
         unknown entry.
     name : str, optional
         What to call the data set; its catalogue name or the file's name if left out.
@@ -68,7 +65,7 @@ def load_dataset(
     UserError
         If the name is unknown, the files are not here, or something in them cannot be understood.
     """
-    found = find_source(
+    place = find_source(
         name_or_path,
         labels=labels,
         test=test,
@@ -79,27 +76,28 @@ def load_dataset(
         variables=variables,
         impute=impute,
     )
-    return load_found(found, name)
+    return load_source(place, name)
 
 
 @dataclass(frozen=True)
-class Found:
+class DataSource:
     """Where a data set would be read from, and what to call it.
 
-    `key` is its format, None for a stand-in; `lists` are the files, by role, of a set that is label lists alone.
+    `key` is its format, None for a stand-in; `origin` says in words where the data come from; `lists` are the files, by
+    role, of a set that is label lists alone.
     """
 
     key: str | None
     source: Source
     name: str
-    said: str
+    origin: str
     entry: Entry | None = None
     lists: Mapping[str, Path] = field(default_factory=dict)
 
 
 def find_source(
     name_or_path: str | PathLike[str], *, test: Any = None, format: str | None = None, **options: Any
-) -> Found:
+) -> DataSource:
     """Find the files of a data set; the arguments are those of `load_dataset`.
 
     Raises
@@ -124,29 +122,30 @@ def find_source(
     source = Source(parts, **options)
     for path in (*parts, source.labels, source.features):
         _check_file(path)
-    said = "file " if len(parts) == 1 else "files "
-    said += " and ".join(part.name for part in parts)
-    return Found(format or format_of(parts[0], source), source, file_stem(parts[0])[0], said)
+    origin = "file " if len(parts) == 1 else "files "
+    origin += " and ".join(part.name for part in parts)
+    return DataSource(format or format_of(parts[0], source), source, file_stem(parts[0])[0], origin)
 
 
-def load_found(found: Found, name: str | None = None) -> Dataset:
-    """Load what `find_source` found.
+def load_source(place: DataSource, name: str | None = None) -> Dataset:
+    """Load what `find_source` returned.
 
     Raises
     ------
     UserError
         If something in the files cannot be understood.
     """
-    if found.key is None:
-        return _generated(name or found.name, found.entry.generate if found.entry else {})
-    if found.entry and found.lists:
-        parsed = read_lists(found.key, found.lists, found.entry.features)
-        said = f"stand-in data: the labels are those of {found.said}; the features are generated from them"
-        return _dataset(parsed, name or found.name, said)
-    return _dataset(read_cached(found.key, found.source), name or found.name, found.said)
+    name = name or place.name
+    if place.key is None:
+        return _generated(name, place.entry.generate if place.entry else {})
+    if place.entry and place.lists:
+        dataset = read_lists(place.key, place.lists, place.entry.features)
+        origin = f"stand-in data: the labels are those of {place.origin}; the features are generated from them"
+        return replace(dataset, name=name, source=origin)
+    return replace(read_cached(place.key, place.source), name=name, source=place.origin)
 
 
-GENERATORS: Mapping[str, Callable[..., Dataset]] = {"rows": generate, "plane": plane_classes}
+GENERATORS: Mapping[str, Callable[..., Dataset]] = {"rows": generate, "plane": gaussian_classes}
 
 
 def _generated(name: str, arguments: Mapping[str, Any]) -> Dataset:
@@ -164,9 +163,9 @@ def _is_path(name_or_path: str | PathLike[str]) -> bool:
     return exists(path) and not is_known(name_or_path)
 
 
-def _in_catalogue(entry: Entry) -> Found:
+def _in_catalogue(entry: Entry) -> DataSource:
     if entry.generate:
-        return Found(None, Source(()), entry.name, "", entry)
+        return DataSource(None, Source(()), entry.name, "", entry)
     location = locate(entry)
     if location is None:
         raise UserError(missing_message(entry))
@@ -175,21 +174,11 @@ def _in_catalogue(entry: Entry) -> Found:
     form, parts = location.form, tuple(files[role] for role in ("train", "test") if role in files)
     where = {"embedded": "embedded copy", "cache": "from the cache"}.get(location.where, f"from {location.where}")
     caveat = f", {entry.caveat}" if entry.caveat else ""
-    said = f"{entry.title}, {where}{caveat}{'' if entry.pinned else ', unpinned'}"
+    origin = f"{entry.title}, {where}{caveat}{'' if entry.pinned else ', unpinned'}"
     if form.format in LABEL_LISTS:
-        return Found(form.format, Source(tuple(files.values())), entry.name, said, entry, files)
+        return DataSource(form.format, Source(tuple(files.values())), entry.name, origin, entry, files)
     source = Source(parts, files.get("labels"), form.zero_based, variables=form.variables)
-    return Found(form.format, source, entry.name, said, entry)
-
-
-def _dataset(parsed: Parsed, name: str, source: str) -> Dataset:
-    notes = f" ({'; '.join(parsed.notes)})" if parsed.notes else ""
-    official = parsed.official
-    if len(parsed.sizes) == 2:
-        n_train, n_samples = parsed.sizes[0], sum(parsed.sizes)
-        official = (np.arange(n_train, dtype=np.int64), np.arange(n_train, n_samples, dtype=np.int64))
-    names = (parsed.label_names, parsed.feature_names)
-    return Dataset(name, parsed.X, parsed.Y, parsed.known, *names, official, source + notes, parsed.fill)
+    return DataSource(form.format, source, entry.name, origin, entry)
 
 
 def _check_file(path: Path | None) -> None:

@@ -47,8 +47,8 @@ def hide_labels(Y: BoolArray, ratio: float, seed: int) -> tuple[BoolArray, str]:
     known = np.ones(Y.size, np.bool_)
     known[rng.choice(free, n_hidden, replace=False)] = False
     positives = int((~known & Y.ravel()).sum())
-    said = f"hid {n_hidden} of {Y.size} label entries of the training rows, {positives} of them positive (seed {seed})"
-    return known.reshape(Y.shape), said
+    note = f"hid {n_hidden} of {Y.size} label entries of the training rows, {positives} of them positive (seed {seed})"
+    return known.reshape(Y.shape), note
 
 
 def _kept(Y: BoolArray, rng: np.random.Generator) -> BoolArray:

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mlrank.arrays import as_features, take_rows
-from mlrank.datasets.record import Dataset
+from mlrank.datasets.dataset import Dataset
 from mlrank.errors import UserError
 
 __all__ = ["subset"]

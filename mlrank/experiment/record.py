@@ -65,7 +65,7 @@ def _data_info(cell: Cell, refit: Refit) -> DataInfo:
     dataset = cell.data.dataset
     return DataInfo(
         name=dataset.name,
-        source=dataset.source,
+        source=dataset.description,
         hash=cell.data.hash,
         n_samples=dataset.n_samples,
         n_train=int(cell.split.train.size),

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 
 from mlrank.arrays import Features
+from mlrank.datasets.formats.selection import Selection
 from mlrank.datasets.stream import RowStream
-from mlrank.datasets.wanted import Wanted
 from mlrank.errors import UserError
 from mlrank.models.file import StoredModel
 from mlrank.prediction.outputs import Block, Wish, output_format, writer
 from mlrank.solvers import Capabilities
 from mlrank.thresholds.cuts import check_scores
 
-__all__ = ["Done", "predict_file", "wanted_by"]
+__all__ = ["Done", "predict_file", "selection_of"]
 
 # What a block of rows may take, in numbers of 8 bytes.
 BLOCK_CELLS = 1 << 22
@@ -29,11 +29,11 @@ class Done:
     notes: tuple[str, ...]
 
 
-def wanted_by(model: StoredModel) -> Wanted:
+def selection_of(model: StoredModel) -> Selection:
     """Return the columns that a model takes."""
     pairwise = Capabilities.of(model.predictor.model).pairwise
-    who = "the model (kernel values with training rows)" if pairwise else "the model"
-    return Wanted(model.feature_names, model.label_names, who, model.fill)
+    owner = "the model (kernel values with training rows)" if pairwise else "the model"
+    return Selection(model.feature_names, model.label_names, owner, model.fill)
 
 
 def predict_file(
@@ -72,7 +72,7 @@ def predict_file(
     """
     wish = Wish(model.label_names, scores, top)
     _check(wish, data, out)
-    stream = RowStream(data, wanted_by(model), format, zero_based, BLOCK_CELLS)
+    stream = RowStream(data, selection_of(model), format, zero_based, BLOCK_CELLS)
     n_rows = 0
     with writer(out, wish) as sink:
         for X in _pieces(stream, _block_rows(model)):

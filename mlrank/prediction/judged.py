@@ -10,14 +10,13 @@ from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import BoolArray, Features, IntArray, take_rows
 from mlrank.datasets import Dataset, dataset_hash
-from mlrank.datasets.loading import find_source, load_found
-from mlrank.datasets.parsed import Source
-from mlrank.datasets.readers import format_of
-from mlrank.datasets.wanted import Wanted
+from mlrank.datasets.formats import FORMATS, Source, find_format, format_of
+from mlrank.datasets.formats.selection import Selection
+from mlrank.datasets.loading import find_source, load_source
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import MetricValue, evaluate
 from mlrank.models.file import StoredModel
-from mlrank.prediction.files import wanted_by
+from mlrank.prediction.files import selection_of
 
 __all__ = ["PARTS", "Judged", "judge"]
 
@@ -69,13 +68,13 @@ def judge(
     """
     dataset, by_number = _load(model, data, format, options)
     rows, told = _rows(dataset, part)
-    wanted = wanted_by(model)
-    take, notes = _places(wanted, dataset, by_number, options.get("zero_based"))
+    selection = selection_of(model)
+    take, notes = _places(selection, dataset, by_number, options.get("zero_based"))
     X = _columns(take_rows(dataset.X, rows), take)
     Y, known, more = _labels(model, dataset, rows, by_number)
     truth = Y if known is None else Y & known
     scores, Y_pred = model.predictor.predict(X, truth, known)
-    read = [] if dataset.fill is None else [f"read from {dataset.source}"]
+    read = [] if dataset.fill is None else [f"read from {dataset.description}"]
     notes = [*_leak(model, dataset, part), *read, *notes, *more]
     about = model.header
     fitted = [about.solver.kind, about.data.name and f"fitted to {about.data.name}", about.split]
@@ -90,14 +89,14 @@ def _load(
     given = {name: value for name, value in options.items() if value is not None}
     path = Path(data)
     if path.is_file():
-        key = format or format_of(path, Source((path,)))
-        if key in ("csv", "parquet", "meka", "mulan") and given.keys().isdisjoint(("labels", "label_columns")):
+        form = find_format(format or format_of(path, Source((path,))))
+        if form.by_columns and given.keys().isdisjoint(("labels", "label_columns")):
             given["label_columns"] = model.label_names
-            format = "meka" if key == "mulan" else key
-        if key not in ("libsvm", "xmc") and model.fill is not None:
+            format = form.by_columns
+        if "impute" in form.options and model.fill is not None:
             given.setdefault("impute", dict(zip(model.feature_names, model.fill.tolist(), strict=True)))
-    found = find_source(data, format=format, **given)
-    return load_found(found), found.key in ("libsvm", "xmc")
+    source = find_source(data, format=format, **given)
+    return load_source(source), source.key in FORMATS and FORMATS[source.key].numbered
 
 
 def _rows(dataset: Dataset, part: str | None) -> tuple[IntArray, str]:
@@ -146,28 +145,28 @@ def _labels(
 
 
 def _places(
-    wanted: Wanted, dataset: Dataset, by_number: bool, zero_based: bool | None
+    selection: Selection, dataset: Dataset, by_number: bool, zero_based: bool | None
 ) -> tuple[IntArray | None, list[str]]:
     """Return the place of each feature; -1 for a number that a file of numbered features has no entry of.
 
     None: the features are the columns as they stand.
     """
-    found, path = dataset.feature_names, Path(dataset.name)
-    if found == wanted.features:
+    given, path = dataset.feature_names, Path(dataset.name)
+    if given == selection.features:
         return None, []
     # Numbered features may themselves have been named by another file.
-    if not by_number or not all(map(str.isdigit, found)):
-        return wanted.match(found, path)
-    numbers = np.array([int(name) for name in found])
+    if not by_number or not all(map(str.isdigit, given)):
+        return selection.match(given, path)
+    numbers = np.array([int(name) for name in given])
     if zero_based is not None:
-        numbers = np.arange(len(found)) + (0 if zero_based else 1)
-    mapping = wanted.numbers("libsvm", zero_based, path)
+        numbers = np.arange(len(given)) + (0 if zero_based else 1)
+    mapping = selection.numbers(zero_based, path)
     columns = mapping.columns(numbers)
     if (wrong := np.flatnonzero(columns == -2)).size:
         raise UserError(mapping.refusal(int(numbers[wrong[0]])), path)
-    take = np.full(len(wanted.features), -1)
+    take = np.full(len(selection.features), -1)
     take[columns[columns >= 0]] = np.flatnonzero(columns >= 0)
-    return take, wanted.extra([found[place] for place in np.flatnonzero(columns < 0)])
+    return take, selection.describe_unused([given[place] for place in np.flatnonzero(columns < 0)])
 
 
 def _columns(X: Features, take: IntArray | None) -> Features:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from mlrank.datasets.fetch import fetch as fetch_entry
+from mlrank.datasets.catalogue.fetch import fetch as fetch_entry
 from mlrank.recipes.compare import Comparison
 from mlrank.recipes.recipe import Recipe, load_recipe, recipes
 from mlrank.recipes.render import comparison_grid

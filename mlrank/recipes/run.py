@@ -8,7 +8,7 @@ from typing import Any
 from mlrank.config import ExperimentConfig, config_of
 from mlrank.datasets import is_available, load_dataset
 from mlrank.datasets.catalogue import Entry, read_catalogue
-from mlrank.datasets.fetch import fetchable
+from mlrank.datasets.catalogue.fetch import fetchable
 from mlrank.errors import UserError
 from mlrank.models.file import load_model
 from mlrank.plots import FORMATS as FIGURE_FORMATS

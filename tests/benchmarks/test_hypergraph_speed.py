@@ -23,7 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Ridge
 
 from mlrank.datasets import is_available, load_dataset
-from mlrank.datasets.standin import generate
+from mlrank.datasets.generated.standin import generate
 from mlrank.datasets.subset import subset
 from mlrank.linalg import CenteredRows
 from mlrank.scaling import SCALERS

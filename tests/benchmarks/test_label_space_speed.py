@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from mlrank.datasets.standin import generate
+from mlrank.datasets.generated.standin import generate
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.ml_loc.codes import best_codes
 from mlrank.solvers.sparse_bayes.model import relevance

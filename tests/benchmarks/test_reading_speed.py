@@ -15,8 +15,8 @@ import pytest
 
 from mlrank import load_dataset
 from mlrank.datasets import cache
-from mlrank.datasets.parsed import Source
-from mlrank.datasets.readers import read
+from mlrank.datasets.formats import read
+from mlrank.datasets.formats.base import Source
 
 pytestmark = pytest.mark.skipif("MLRANK_DATA" not in os.environ, reason="set MLRANK_DATA to the folder of data files")
 ROUNDS = 9
@@ -91,8 +91,8 @@ def test_a_parsed_copy_of_delicious_takes_less_than_50_ms(monkeypatch, tmp_path)
 PEAK = """
 import sys
 from pathlib import Path
-from mlrank.datasets.parsed import Source
-from mlrank.datasets.readers import read
+from mlrank.datasets.formats.base import Source
+from mlrank.datasets.formats import read
 from scipy.sparse import issparse
 key, tiny, *names = sys.argv[1:]
 labels = Path(names.pop()) if names[-1].endswith((".xml", ".labels.txt")) else None

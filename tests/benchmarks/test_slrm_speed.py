@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from mlrank.datasets import is_available, load_dataset
-from mlrank.datasets.standin import generate
+from mlrank.datasets.generated.standin import generate
 from mlrank.solvers import TrainingSet
 from mlrank.solvers.label_space.cplst import CPLST
 from mlrank.solvers.label_space.faie import FaIE

@@ -16,7 +16,7 @@ import pytest
 from mlrank import cli
 from mlrank.datasets import load_dataset
 from mlrank.datasets.convert import convert
-from mlrank.datasets.writers import ENDINGS
+from mlrank.datasets.formats import FORMATS
 from mlrank.errors import UserError
 from tests.experiment.kills import ROOT, slow_config, start
 
@@ -88,12 +88,12 @@ def test_sigterm_says_what_is_kept_and_leaves_nothing(tmp_path):
     assert not list(tmp_path.rglob("*.part"))
 
 
-@pytest.mark.parametrize(("key", "size"), [*((key, 0) for key in sorted(ENDINGS)), ("csv", 20_000), ("npz", 20_000)])
+@pytest.mark.parametrize(("key", "size"), [*((key, 0) for key in sorted(FORMATS)), ("csv", 20_000), ("npz", 20_000)])
 def test_converting_onto_a_full_disk_is_one_line_and_leaves_what_was_there(tmp_path, key, size):
     data = load_dataset("yeast")
     rows = np.flatnonzero(data.Y.any(axis=1))[:300]
     data = replace(data, X=data.X[rows], Y=data.Y[rows], official=None)
-    target = tmp_path / f"y{ENDINGS[key]}"
+    target = tmp_path / f"y{FORMATS[key].written}"
     target.write_text("old")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -45,10 +45,10 @@ def test_a_copy_is_the_same_data(tmp_path, readings, content):
     assert dataset_hash(again) == dataset_hash(first)
     assert type(again.X) is type(first.X)
     np.testing.assert_array_equal(again.known, first.known)
-    assert (again.label_names, again.feature_names, again.source) == (
+    assert (again.label_names, again.feature_names, again.description) == (
         first.label_names,
         first.feature_names,
-        first.source,
+        first.description,
     )
     assert len(copies(tmp_path)) == 1
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from mlrank import load_dataset
-from mlrank.datasets import READERS, dataset_hash, is_available, read_catalogue
+from mlrank.datasets import FORMATS, dataset_hash, is_available, read_catalogue
 from mlrank.datasets.catalogue import find_entry, locate
-from mlrank.datasets.label_lists import LABEL_LISTS
+from mlrank.datasets.catalogue.label_lists import LABEL_LISTS
 from mlrank.errors import UserError
 from tests.datasets.writers import WEATHER, WEATHER_XML
 
@@ -23,7 +23,7 @@ def test_entries_are_complete_and_consistent():
     assert len(names) == len(set(names))
     for entry in entries.values():
         assert bool(entry.generate) != bool(entry.files)
-        assert entry.format is None or entry.format in {**READERS, **LABEL_LISTS}
+        assert entry.format is None or entry.format in {**FORMATS, **LABEL_LISTS}
         assert (entry.format in LABEL_LISTS) == bool(entry.features)
         assert (
             (
@@ -57,7 +57,7 @@ def test_the_embedded_yeast():
     np.testing.assert_array_equal(train, np.arange(1500))
     np.testing.assert_array_equal(test, np.arange(1500, 2417))
     assert yeast.name == "yeast"
-    assert yeast.source == "Yeast gene functions, embedded copy"
+    assert yeast.description == "Yeast gene functions, embedded copy"
     # First and last row of the published files.
     np.testing.assert_array_equal(yeast.X[0, :3], [0.0937, 0.139771, 0.062774])
     np.testing.assert_array_equal(yeast.X[1500, :3], [0.004168, -0.170975, -0.156748])
@@ -164,7 +164,7 @@ def test_a_path_wins_where_it_looks_like_one(monkeypatch, tmp_path):
 )
 def test_stand_ins_are_generated_as_described(name, said):
     entry, data = find_entry(name), load_dataset(name)
-    assert data.source.startswith(f"stand-in data for {said}, generated")
+    assert data.description.startswith(f"stand-in data for {said}, generated")
     assert data.stand_in
     assert [len(rows) for rows in data.official] == [entry.n_train, entry.n_test]
     assert (data.n_features, data.n_labels) == (entry.n_features, entry.n_labels)

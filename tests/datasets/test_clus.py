@@ -25,7 +25,7 @@ def test_every_class_and_its_ancestors_are_labels_and_paths_mark_both(tmp_path):
     marked = [[NAMES[label] for label in np.flatnonzero(row)] for row in data.Y]
     assert marked == [["2", "2/1", "2/1/3"], ["4", "9", "9/1", "9/1/a"], ["2", "2/1"], ["9"]]
     np.testing.assert_array_equal(data.X, [[1], [2], [3], [4]])
-    assert data.source == "file data.arff"
+    assert data.description == "file data.arff"
 
 
 def test_two_parts_with_classes_declared_in_another_order(tmp_path):

@@ -13,11 +13,11 @@ from mlrank import load_dataset
 from mlrank.cli.datasets import app
 from mlrank.config import parse_config
 from mlrank.datasets import Dataset, dataset_hash
-from mlrank.datasets.convert import convert, target_format
-from mlrank.datasets.writers import ENDINGS, WRITERS
+from mlrank.datasets.convert import convert
+from mlrank.datasets.formats import FORMATS, format_to_write
 from mlrank.errors import UserError
 
-NAMED = [key for key in WRITERS if key != "clus"]
+NAMED = [key for key in FORMATS if key != "clus"]
 SPLIT = (np.arange(3), np.arange(3, 5))
 # Paths that are closed upwards, as Clus' classes are.
 LABELS = ("1", "1/2", "it's", 'ü, "x"\\')
@@ -62,7 +62,7 @@ def test_nothing_is_lost(tmp_path, key, sparse, official):
     if key == "parquet":
         pytest.importorskip("pyarrow")
     data = make(sparse, official=official)
-    found = again(convert(data, tmp_path / f"d{ENDINGS[key]}", key))
+    found = again(convert(data, tmp_path / f"d{FORMATS[key].written}", key))
     assert_same(found, data)
     if key in ("mulan", "meka", "npz", "mat"):
         # These keep the storage too, so that stored results stay valid.
@@ -79,7 +79,7 @@ def test_chain_through_all_formats(tmp_path):
     pytest.importorskip("pyarrow")
     data = found = make()
     for place, key in enumerate([*NAMED, *reversed(NAMED)]):
-        found = again(convert(found, tmp_path / f"d{place}{ENDINGS[key]}", key))
+        found = again(convert(found, tmp_path / f"d{place}{FORMATS[key].written}", key))
     assert_same(found, data)
 
 
@@ -89,7 +89,7 @@ def test_unknown_entries_are_kept(tmp_path, key, sparse):
     if key == "parquet":
         pytest.importorskip("pyarrow")
     data = make(sparse, known=True)
-    assert_same(again(convert(data, tmp_path / f"d{ENDINGS[key]}", key)), data)
+    assert_same(again(convert(data, tmp_path / f"d{FORMATS[key].written}", key)), data)
 
 
 MIXED = (np.array([4, 0, 2]), np.array([1, 3]))
@@ -123,7 +123,7 @@ MIXED = (np.array([4, 0, 2]), np.array([1, 3]))
 )
 def test_what_a_format_cannot_hold_is_refused_and_leaves_nothing(tmp_path, key, data, said):
     with pytest.raises(UserError) as caught:
-        convert(data, tmp_path / f"d{ENDINGS[key]}", key)
+        convert(data, tmp_path / f"d{FORMATS[key].written}", key)
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
@@ -146,13 +146,13 @@ def test_files_that_are_there_are_kept(tmp_path):
 
 
 def test_format_by_ending(tmp_path):
-    assert target_format(tmp_path / "a.arff", None) == "mulan"
-    assert target_format(tmp_path / "a.arff", "meka") == "meka"
-    assert target_format(tmp_path / "a.txt", None) == "xmc"
+    assert format_to_write(tmp_path / "a.arff", None).key == "mulan"
+    assert format_to_write(tmp_path / "a.arff", "meka").key == "meka"
+    assert format_to_write(tmp_path / "a.txt", None).key == "xmc"
     with pytest.raises(UserError, match="tells no format to write"):
-        target_format(tmp_path / "a.svm.gz", None)
+        format_to_write(tmp_path / "a.svm.gz", None)
     with pytest.raises(UserError, match=r"unknown data format 'mulam'\. Did you mean 'mulan'"):
-        target_format(tmp_path / "a.arff", "mulam")
+        format_to_write(tmp_path / "a.arff", "mulam")
 
 
 def test_the_command_prints_how_to_read_it(tmp_path, monkeypatch):
@@ -173,7 +173,7 @@ NAMES = st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=4), 
 def test_any_names_are_kept_or_refused(tmp_path, labels, features, key, sparse):
     data = replace(make(sparse), label_names=tuple(labels), feature_names=tuple(features))
     try:
-        written = convert(data, tmp_path / f"d{ENDINGS[key]}", key, replace_files=True)
+        written = convert(data, tmp_path / f"d{FORMATS[key].written}", key, replace_files=True)
     except UserError:
         return
     assert_same(again(written), data)

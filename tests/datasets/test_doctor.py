@@ -8,9 +8,10 @@ from scipy.stats import norm
 from typer.testing import CliRunner
 
 from mlrank.cli.datasets import app
-from mlrank.datasets.doctor import examine, shifts
-from mlrank.datasets.doctor_page import co_occurrence, page
-from mlrank.datasets.loading import find_source, load_found
+from mlrank.datasets.doctor import examine
+from mlrank.datasets.doctor.checks import shifts
+from mlrank.datasets.doctor.page import co_occurrence, page
+from mlrank.datasets.loading import find_source, load_source
 from tests.datasets.writers import put, xml_of
 
 HEAD = (
@@ -24,7 +25,7 @@ TEST = HEAD + "9,5,q,9,0,0,1,0\n1,5,p,1,1,0,0,0\n"
 def checked(folder, train=TRAIN, test=TEST, **more):
     paths = put(folder, a_arff=train, b_arff=test, n_xml=xml_of("lmno"))
     found = find_source(paths[0], test=paths[1] if test else None, labels=paths[2], **more)
-    dataset = load_found(found)
+    dataset = load_source(found)
     return examine(dataset, found), dataset
 
 
@@ -82,7 +83,7 @@ def test_places_in_other_formats(tmp_path, key):
         lines = "0 0:1 1:2\n# note\n0 0:3 1:4\n 0:1 1:2\n"
         (path,) = put(tmp_path, d_txt=("3 2 1\n" if key == "xmc" else "") + lines)
         found, expected = find_source(path, format=key), f"{path}:{5 if key == 'xmc' else 4}"
-    checkup = examine(load_found(found), found)
+    checkup = examine(load_source(found), found)
     assert {finding.kind: finding.places for finding in checkup.findings if finding.level == "warning"} == {
         "rows_without_labels": (expected,),
         "duplicate_rows": (expected,),
@@ -127,7 +128,7 @@ def test_the_page_shows_names_safely(tmp_path):
     head = "@attribute x numeric\n@attribute '<b>&' {0,1}\n@attribute '\"q\"' {0,1}\n@data\n"
     path, labels = put(tmp_path, a_arff=head + "1,1,1\n2,1,0\n", n_xml=xml_of(names))
     found = find_source(path, labels=labels)
-    text = page(examine(load_found(found), found), load_found(found))
+    text = page(examine(load_source(found), found), load_source(found))
     assert "<b>" not in text.replace("<body>", "")
     assert "&lt;b&gt;&amp; and &quot;q&quot;: 0.500" in text
     assert "http" not in text.replace('xmlns="http://www.w3.org/2000/svg"', "")

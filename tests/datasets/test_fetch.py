@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from mlrank import load_dataset
 from mlrank.cli.datasets import app
-from mlrank.datasets import catalogue, read_catalogue, unpack
-from mlrank.datasets.catalogue import Entry, PinnedFile, find_entry
-from mlrank.datasets.download import download
-from mlrank.datasets.fetch import addresses, fetch, fetchable, wanted
+from mlrank.datasets import read_catalogue
+from mlrank.datasets.catalogue import Entry, PinnedFile, entries, find_entry, unpack
+from mlrank.datasets.catalogue.download import download
+from mlrank.datasets.catalogue.fetch import addresses, fetch, fetchable, files_to_fetch
 from mlrank.errors import UserError
 from tests.datasets.servers import serving
 from tests.datasets.writers import WEATHER, WEATHER_XML
@@ -132,7 +132,7 @@ def test_a_full_disk_is_one_line_and_what_came_is_gone_on_from(tmp_path, server,
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("mlrank.datasets.download.os.replace", full)
+        patch.setattr("mlrank.datasets.catalogue.download.os.replace", full)
         with pytest.raises(UserError, match=r"a: cannot write the file: no space left on device$"):
             get(server, tmp_path)
     get(server, tmp_path)
@@ -192,7 +192,7 @@ def test_unpinned_entries_are_refused_unless_asked_for(tmp_path, server, weather
 def test_fetched_sets_load_by_name(tmp_path, monkeypatch, server, weather):
     monkeypatch.delenv("MLRANK_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(catalogue, "read_catalogue", lambda: {"weather": weather})
+    monkeypatch.setattr(entries, "read_catalogue", lambda: {"weather": weather})
     monkeypatch.setenv("COLUMNS", "300")
     result = CliRunner().invoke(app, ["fetch", "weather"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
@@ -210,7 +210,7 @@ def test_a_set_that_fails_does_not_stop_the_others(tmp_path, monkeypatch, server
     broken = weather.model_copy(
         update={"name": "broken", "files": {"train": files["train"].model_copy(update={"path": "x"})}}
     )
-    monkeypatch.setattr(catalogue, "read_catalogue", lambda: {"broken": broken, "weather": weather})
+    monkeypatch.setattr(entries, "read_catalogue", lambda: {"broken": broken, "weather": weather})
     result = CliRunner().invoke(app, ["fetch", "broken", "weather", "--quiet"])
     assert isinstance(result.exception, UserError)
     assert "cannot get x" in str(result.exception)
@@ -221,7 +221,7 @@ def test_what_cannot_be_fetched_says_why():
     entries = read_catalogue()
     assert fetchable(entries["imageclef-standin"]) == "generated: there is nothing to fetch"
     assert "no address" in fetchable(entries["iaprtc12"])
-    assert [file.path for file in wanted(entries["yahoo-arts"])] == [
+    assert [file.path for file in files_to_fetch(entries["yahoo-arts"])] == [
         "yahoo_arts/zz5000_Arts.mat",
         "yahoo_arts/yahoo-arts.xml",
     ]
@@ -328,7 +328,8 @@ def test_reproduce_fetches_what_its_recipe_wants(tmp_path, monkeypatch, server, 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     recipe = load_recipe("imageclef")
     entry = weather.model_copy(update={"name": "imageclef2007"})
-    monkeypatch.setattr(catalogue, "read_catalogue", lambda: {"imageclef2007": entry})
+    for module in ("mlrank.datasets.catalogue", "mlrank.datasets.catalogue.entries"):
+        monkeypatch.setattr(f"{module}.read_catalogue", lambda: {"imageclef2007": entry})
     assert "imageclef2007" in [option.dataset for option in recipe.data]
     reproduce._fetch(recipe, True)
     assert (tmp_path / "mlrank" / "w" / "labels").is_file()

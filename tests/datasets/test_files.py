@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mlrank import load_dataset
-from mlrank.datasets import files
+from mlrank.datasets.formats import text as text_files
 from mlrank.errors import UserError
 from tests.datasets.writers import WEATHER, WEATHER_XML, put
 
@@ -82,9 +82,9 @@ def test_format_by_ending(tmp_path):
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
 @pytest.mark.parametrize("text", [b"", b"\n", b"a", b"a\nbb\n\nccc", b"aaaaaaaaaaaaaaaaa\nb\n", b"\n\n\n"])
 def test_blocks_hold_whole_lines_and_all_of_them(tmp_path, monkeypatch, text, size):
-    monkeypatch.setattr(files, "BLOCK_SIZE", size)
+    monkeypatch.setattr(text_files, "BLOCK_SIZE", size)
     (path,) = put(tmp_path, f_txt=text)
-    blocks = list(files.read_blocks(path))
+    blocks = list(text_files.read_blocks(path))
     joined = b"".join(block.text for block in blocks)
     assert joined == text + b"\n" * (bool(text) and not text.endswith(b"\n"))
     assert all(block.text.endswith(b"\n") for block in blocks)
@@ -93,19 +93,19 @@ def test_blocks_hold_whole_lines_and_all_of_them(tmp_path, monkeypatch, text, si
 
 
 def test_columns_count_characters_not_bytes():
-    block = files.Block("f", "é,ü,x\nä,x\n".encode(), 7)
+    block = text_files.Block("f", "é,ü,x\nä,x\n".encode(), 7)
     error = block.error(block.text.rindex(b"x"), "here")
     assert (error.line, error.column) == (8, 3)
 
 
 def test_text_in_messages_stays_on_one_line():
-    assert files.shown(b"a\nb\x00\xff") == "'a\\nb\\x00\ufffd'"
-    assert files.shown("x" * 100) == "'" + "x" * 40 + "...'"
+    assert text_files.shown(b"a\nb\x00\xff") == "'a\\nb\\x00\ufffd'"
+    assert text_files.shown("x" * 100) == "'" + "x" * 40 + "...'"
 
 
 def test_a_line_without_end_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "BLOCK_SIZE", 100)
-    monkeypatch.setattr(files, "MOST_LINE", 1000)
+    monkeypatch.setattr(text_files, "BLOCK_SIZE", 100)
+    monkeypatch.setattr(text_files, "MOST_LINE", 1000)
     head = "0 1:1\n0 1:2\n"
     path, packed = put(tmp_path, a_svm=head + "0 1:1" * 1000, b_svm=gzip.compress((head + "0" * 10**6).encode()))
     for name in (path, packed):
@@ -126,7 +126,7 @@ def test_nul_bytes_are_refused_where_they_stand(tmp_path, content):
 
 
 def test_a_packed_label_file_that_grows_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MOST_WHOLE", 100_000)
+    monkeypatch.setattr(text_files, "MOST_WHOLE", 100_000)
     path, names = put(tmp_path, a_svm="0 1:1\n", n_txt=gzip.compress(b"a" * 10**6))
     with pytest.raises(UserError, match=r"n\.txt: holds more than 100000 bytes: this is no list of labels"):
         load_dataset(path, labels=names)

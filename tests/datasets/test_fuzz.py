@@ -12,8 +12,8 @@ from scipy.io import savemat
 from scipy.sparse import csr_array
 
 from mlrank import load_dataset
-from mlrank.datasets import files
-from mlrank.datasets.record import Dataset
+from mlrank.datasets.dataset import Dataset
+from mlrank.datasets.formats import text as text_files
 from mlrank.errors import UserError
 from tests.datasets.writers import WEATHER, WEATHER_XML, put, xml_of
 
@@ -57,7 +57,7 @@ def check(**how):
 @FUZZ
 @given(st.data(), st.sampled_from([3, 40, 4096]))
 def test_mulan(tmp_path, monkeypatch, whole, data, block_size):
-    monkeypatch.setattr(files, "BLOCK_SIZE", block_size)
+    monkeypatch.setattr(text_files, "BLOCK_SIZE", block_size)
     content = data.draw(st.one_of(damaged(whole), st.binary(max_size=60)))
     path, labels = put(tmp_path, d_arff=content, w_xml=WEATHER_XML)
     check(path=path, labels=labels)
@@ -74,7 +74,7 @@ def test_clus(tmp_path, content):
     st.one_of(damaged(LIBSVM), st.binary(max_size=60)), st.sampled_from([None, True, False]), st.sampled_from([3, 4096])
 )
 def test_libsvm(tmp_path, monkeypatch, content, zero_based, block_size):
-    monkeypatch.setattr(files, "BLOCK_SIZE", block_size)
+    monkeypatch.setattr(text_files, "BLOCK_SIZE", block_size)
     train, test = put(tmp_path, a_svm=LIBSVM, b_svm=content)
     check(path=test, zero_based=zero_based)
     check(path=train, test=test, zero_based=zero_based)
@@ -102,7 +102,7 @@ CSV = 'a,"b ""c""",l\n1,,0\n?,2.5,1\n'
 @FUZZ
 @given(st.one_of(damaged(XMC), st.binary(max_size=60)), st.sampled_from([3, 4096]))
 def test_xmc(tmp_path, monkeypatch, content, block_size):
-    monkeypatch.setattr(files, "BLOCK_SIZE", block_size)
+    monkeypatch.setattr(text_files, "BLOCK_SIZE", block_size)
     train, test = put(tmp_path, a_txt=XMC, b_txt=content)
     check(path=test, format="xmc")
     check(path=train, test=test, format="xmc")

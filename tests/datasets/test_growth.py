@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlrank.datasets.growth import Growth, resized
+from mlrank.datasets.formats.growth import Growth, resized
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(1, 400)), min_size=1, max_size=60), st.booleans())

@@ -30,7 +30,7 @@ def test_cells_are_filled_by_the_training_part(tmp_path, how, fill):
     expected = [[4, 1, 0, 0, 1], [x, 0, 1, 0, b], [2, p, q, r, 0], [9, 0, 1, 0, 0], [x, 0, 0, 1, 1], [100, p, q, r, b]]
     np.testing.assert_allclose(data.X, expected, rtol=1e-15)
     by = "0" if how == "zero" else f"the {how} of the training part"
-    assert f"(10 missing cells in 5 columns filled with {by}; " in data.source
+    assert f"(10 missing cells in 5 columns filled with {by}; " in data.description
 
 
 def test_missing_labels_are_unknown(tmp_path):

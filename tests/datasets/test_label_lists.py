@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mlrank.datasets.label_lists import read_lists
+from mlrank.datasets.catalogue.label_lists import read_lists
 from mlrank.errors import UserError
 from tests.datasets.writers import put
 
@@ -25,7 +25,8 @@ def test_class_lists(tmp_path):
     files = {"train dog": "i1  1\ni2 -1\n", "train cat": "i1  0\ni2  1\n", "test dog": "i3 -1\n", "test cat": "i3 1\n"}
     data = lists(tmp_path, "class-lists", **files)
     assert data.label_names == ("dog", "cat")
-    assert data.sizes == (2, 1)
+    assert [rows.tolist() for rows in data.official] == [[0, 1], [2]]
+    assert data.stand_in
     np.testing.assert_array_equal(data.Y, [[1, 0], [0, 1], [0, 1]])
     np.testing.assert_array_equal(data.known, [[1, 0], [1, 1], [1, 1]])
     other = {**files, "train cat": "i2  0\ni1  1\n"}

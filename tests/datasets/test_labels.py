@@ -2,7 +2,7 @@
 
 import pytest
 
-from mlrank.datasets.labels import read_labels
+from mlrank.datasets.formats.names import read_labels
 from mlrank.errors import UserError
 from tests.datasets.writers import put, xml_of
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mlrank import load_dataset
-from mlrank.datasets import files
+from mlrank.datasets.formats import text as text_files
 from mlrank.errors import UserError
 from tests.datasets.writers import libsvm_of, put, xml_of
 
@@ -38,7 +38,7 @@ def test_comments_blanks_label_order_and_a_row_without_labels(tmp_path):
     assert data.X.has_canonical_format
     assert data.label_names == ("0", "1", "2")
     assert data.feature_names == tuple(str(number) for number in range(1, 12))
-    assert data.source == "file a.svm (features counted from 1, labels from 0)"
+    assert data.description == "file a.svm (features counted from 1, labels from 0)"
 
 
 def test_a_row_of_one_blank_has_neither_labels_nor_features(tmp_path):
@@ -98,11 +98,11 @@ def test_a_narrower_test_part_keeps_the_training_width_and_says_so(tmp_path):
     assert data.X.shape == (2, 5)
     assert data.Y.shape == (2, 3)
     assert [rows.tolist() for rows in data.official] == [[0], [1]]
-    assert data.source == (
+    assert data.description == (
         "files a.svm and b.svm (features counted from 1, labels from 0; "
         "b.svm ends at feature 2 and keeps the training part's width, up to 5)"
     )
-    assert "b.svm has no feature and keeps" in load(tmp_path, "0 1:1\n", "0\n").source
+    assert "b.svm has no feature and keeps" in load(tmp_path, "0 1:1\n", "0\n").description
 
 
 def test_label_names_give_the_width_and_the_base(tmp_path):
@@ -192,7 +192,7 @@ values = st.one_of(st.just(0.0), st.floats(allow_nan=False, allow_infinity=False
 @settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data(), st.integers(1, 6), st.integers(1, 5), st.integers(1, 4), st.integers(0, 1), st.integers(1, 60))
 def test_arrays_survive_writing_and_reading(tmp_path, monkeypatch, data, n, d, k, base, block_size):
-    monkeypatch.setattr(files, "BLOCK_SIZE", block_size)
+    monkeypatch.setattr(text_files, "BLOCK_SIZE", block_size)
     X = data.draw(arrays(np.float64, (n, d), elements=values))
     Y = data.draw(arrays(np.bool_, (n, k)))
     X[0], Y[0] = 1.0, True  # the first row spans the width and the base
@@ -204,7 +204,7 @@ def test_arrays_survive_writing_and_reading(tmp_path, monkeypatch, data, n, d, k
 
 
 def test_positions_are_right_beyond_the_first_block(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "BLOCK_SIZE", 16)
+    monkeypatch.setattr(text_files, "BLOCK_SIZE", 16)
     rows = ["0,1 1:1 2:2"] * 50
     rows[37] = "0,1 1:1 2:x"
     assert refused(tmp_path, "\n".join(rows)).startswith("a.svm:38:11: ")

@@ -85,6 +85,6 @@ def test_labels_of_several_values_are_refused(tmp_path):
 
 
 def test_a_split_in_the_relation_is_told(tmp_path):
-    assert load(tmp_path, "'x: -C 2 -split-number 1'").source.endswith(
+    assert load(tmp_path, "'x: -C 2 -split-number 1'").description.endswith(
         "(the relation's -split-number 1 is not applied)"
     )

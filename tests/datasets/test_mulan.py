@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy.sparse import issparse
 
 from mlrank import load_dataset
-from mlrank.datasets import files
+from mlrank.datasets.formats import text as text_files
 from mlrank.errors import UserError
 from tests.datasets.writers import WEATHER, WEATHER_XML, arff_of, put, xml_of
 
@@ -37,7 +37,7 @@ def test_features_labels_names_and_order(tmp_path):
     np.testing.assert_array_equal(data.Y, [[True, False], [False, True], [True, True]])
     assert data.official is None
     assert data.name == "data"
-    assert data.source == "file data.arff"
+    assert data.description == "file data.arff"
     assert not data.stand_in
 
 
@@ -135,7 +135,7 @@ def test_nested_labels_are_flattened_and_mark_their_ancestors(tmp_path):
     data = load(tmp_path, head + "1,0,0,1,0\n2,0,1,0,1\n3,0,0,0,1\n4,1,1,1,0\n", xml)
     assert data.label_names == ("1", "1/a", "1/a/b", "2")
     np.testing.assert_array_equal(data.Y, [[1, 1, 1, 0], [1, 1, 0, 1], [0, 0, 0, 1], [1, 1, 1, 0]])
-    assert data.source == "file data.arff (3 ancestor labels marked)"
+    assert data.description == "file data.arff (3 ancestor labels marked)"
 
 
 HEAD = "@attribute x numeric\n@attribute c {p,q r}\n@attribute l {0,1}\n@data\n"
@@ -302,7 +302,7 @@ values = st.one_of(st.just(0.0), st.floats(allow_nan=False, allow_infinity=False
 @given(st.data(), st.integers(1, 6), st.integers(1, 5), st.integers(1, 4), st.booleans(), st.integers(1, 60))
 def test_arrays_survive_writing_and_reading(tmp_path, monkeypatch, data, n, d, k, sparse, block_size):
     """Exact, however the columns are mixed and wherever blocks of the file happen to end."""
-    monkeypatch.setattr(files, "BLOCK_SIZE", block_size)
+    monkeypatch.setattr(text_files, "BLOCK_SIZE", block_size)
     X = data.draw(arrays(np.float64, (n, d), elements=values))
     Y = data.draw(arrays(np.bool_, (n, k)))
     order = data.draw(st.permutations(range(d + k)))
@@ -319,7 +319,7 @@ def test_arrays_survive_writing_and_reading(tmp_path, monkeypatch, data, n, d, k
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_positions_are_right_beyond_the_first_block(tmp_path, monkeypatch, sparse):
-    monkeypatch.setattr(files, "BLOCK_SIZE", 16)
+    monkeypatch.setattr(text_files, "BLOCK_SIZE", 16)
     rows = ["{0 1,2 1}" if sparse else "1,p,1"] * 50
     rows[37] = "{0 1,2 x}" if sparse else "1,p,x"
     line, column, _ = refused(tmp_path, HEAD + "\n".join(rows))
@@ -354,6 +354,6 @@ def test_attributes_among_the_labels_that_the_xml_does_not_name_are_told(tmp_pat
     if told:
         listed = ", ".join(f"'{name}'" for name in told)
         said = f"among the labels stand features with the values 0,1 that data.xml does not name: {listed}"
-        assert data.source == f"file data.arff ({said})"
+        assert data.description == f"file data.arff ({said})"
     else:
-        assert data.source == "file data.arff"
+        assert data.description == "file data.arff"

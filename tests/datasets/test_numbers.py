@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mlrank.datasets import _scan
-from mlrank.datasets.files import Block
-from mlrank.datasets.numbers import reread_numbers
+from mlrank.datasets.formats import _scan
+from mlrank.datasets.formats.numbers import reread_numbers
+from mlrank.datasets.formats.text import Block
 
 GRAMMAR = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 

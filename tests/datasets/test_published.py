@@ -44,8 +44,8 @@ def test_both_published_forms_of_yeast_and_the_embedded_copy_are_the_same(monkey
     libsvm = load_dataset(folder / "yeast_train.svm", test=folder / "yeast_test.svm")
     monkeypatch.delenv("MLRANK_DATA")
     embedded = load_dataset("yeast")
-    assert "MLRANK_DATA" in mulan.source
-    assert "embedded" in embedded.source
+    assert "MLRANK_DATA" in mulan.description
+    assert "embedded" in embedded.description
     np.testing.assert_array_equal(embedded.X, mulan.X)
     np.testing.assert_array_equal(embedded.Y, mulan.Y)
     assert embedded.label_names == mulan.label_names

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import issparse
 
 from mlrank.datasets import dataset_hash, generate
-from mlrank.datasets.standin import features_like
+from mlrank.datasets.generated.standin import features_like
 
 SIZES = {"n_samples": 900, "n_features": 60, "n_labels": 24, "cardinality": 3.2, "n_groups": 6}
 

@@ -27,7 +27,7 @@ def test_numbers_count_from_0_and_the_first_line_gives_the_shape(tmp_path):
     np.testing.assert_array_equal(data.Y, [[1, 0, 1, 0, 0], [0, 0, 0, 0, 0], [0, 1, 0, 1, 0]])
     assert data.label_names == tuple("01234")
     assert data.feature_names == tuple("012345")
-    assert data.source == "file a.txt"
+    assert data.description == "file a.txt"
 
 
 def test_two_parts_and_names(tmp_path):

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from mlrank.datasets import Dataset, stream
 from mlrank.datasets.convert import convert
-from mlrank.datasets.writers import ENDINGS
+from mlrank.datasets.formats import FORMATS
 from mlrank.errors import UserError
 from mlrank.models.file import load_model
 from mlrank.prediction import files, predict_file
@@ -47,11 +47,11 @@ def read_npz(path):
 
 @pytest.mark.parametrize("trained_sparse", [False, True])
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("key", ENDINGS)
+@pytest.mark.parametrize("key", FORMATS)
 def test_every_format_gives_the_same_scores(tmp_path, small_blocks, key, sparse, trained_sparse):
     model = model_of(tmp_path / "a.model", sparse=trained_sparse, scale="standard", threshold="svr_midpoint")
     data = dataset(sparse)
-    written = convert(data, tmp_path / f"data{ENDINGS[key]}", key)
+    written = convert(data, tmp_path / f"data{FORMATS[key].written}", key)
     zero_based = False if key == "libsvm" else None
     done = predict_file(model, written["train"], tmp_path / "s.npz", scores=True, format=key, zero_based=zero_based)
     predict_file(model, written["train"], tmp_path / "p.npz", format=key, zero_based=zero_based)

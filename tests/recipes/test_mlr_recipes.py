@@ -9,7 +9,7 @@ import pytest
 from mlrank.config import config_of
 from mlrank.datasets import load_dataset
 from mlrank.datasets.catalogue import is_known
-from mlrank.datasets.plane import plane_classes
+from mlrank.datasets.generated.gaussians import gaussian_classes
 from mlrank.errors import UserError
 from mlrank.recipes import (
     compare,
@@ -152,11 +152,11 @@ regions:
 class TestRegions:
     def drawn(self, folder, scores, data=None):
         recipe = with_text(folder, REGIONS)
-        data = data or plane_classes("p", **PLANE)
+        data = data or gaussian_classes("p", **PLANE)
         return plane_figure(recipe, "plane", recipe.data[2], data, scores), data
 
     def test_the_best_label_of_each_point_of_the_grid(self, folder):
-        data = plane_classes("p", **PLANE)
+        data = gaussian_classes("p", **PLANE)
         test = data.official[1]
         # In another order than the grid's; equal scores go to the first label.
         order = np.random.default_rng(0).permutation(test.size)
@@ -172,7 +172,7 @@ class TestRegions:
         assert "stand-in data" in figure.notes[0]
 
     def test_rows_go_up(self, folder):
-        data = plane_classes("p", **PLANE)
+        data = gaussian_classes("p", **PLANE)
         test = data.official[1]
         figure, _ = self.drawn(folder, {"A": (test, np.column_stack([np.zeros(9), data.X[test, 1]]))}, data)
         assert figure.panels[1].winners.tolist() == [[0] * 3, [0] * 3, [1] * 3]
@@ -188,7 +188,7 @@ class TestRegions:
     def test_other_data_are_refused(self, folder, data, message):
         from dataclasses import replace
 
-        plane = plane_classes("p", **PLANE)
+        plane = gaussian_classes("p", **PLANE)
         X, Y = plane.X.copy(), plane.Y.copy()
         X[[10, 11]], Y[0] = X[[11, 10]], True
         found = {"several": replace(plane, Y=Y), "swapped": replace(plane, X=X)}

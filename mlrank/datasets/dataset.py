@@ -1,0 +1,98 @@
+"""Dataset: one multi-label data set in memory, whatever file it came from."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features, read_only
+
+__all__ = ["Dataset"]
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A multi-label data set; the arrays are read-only.
+
+    Parameters
+    ----------
+    name : str
+    X : (n_samples, n_features) float64 ndarray or csr_array
+    Y : (n_samples, n_labels) bool ndarray
+    known : (n_samples, n_labels) bool ndarray or None
+        False where an entry of `Y` is missing; None if all are known.
+    label_names, feature_names : tuple of str
+    official : (train_rows, test_rows) or None
+        The split that the data set is published with.
+    source : str
+        Where the data came from.
+    fill : (n_features,) float64 ndarray or None
+        What missing values of X were filled with, or would have been; None if they were to be refused.
+    notes : tuple of str
+        What was decided or changed while reading.
+    stand_in : bool
+        Whether the data were generated, so that no table made from them may be compared with a paper's.
+
+    Raises
+    ------
+    ValueError
+        If shapes, names or the official split do not fit together.
+    """
+
+    name: str
+    X: Features
+    Y: BoolArray
+    known: BoolArray | None
+    label_names: tuple[str, ...]
+    feature_names: tuple[str, ...]
+    official: tuple[IntArray, IntArray] | None
+    source: str
+    fill: FloatArray | None = None
+    notes: tuple[str, ...] = ()
+    stand_in: bool = False
+
+    def __post_init__(self) -> None:
+        X, Y = as_features(self.X), np.asarray(self.Y)
+        n_samples, n_features = X.shape
+        if Y.dtype != np.bool_ or Y.ndim != 2 or Y.shape[0] != n_samples:
+            raise ValueError(f"Y must be a bool array of {n_samples} rows, found {Y.dtype} of shape {Y.shape}")
+        if len(self.label_names) != Y.shape[1]:
+            raise ValueError(f"{len(self.label_names)} label names for {Y.shape[1]} labels")
+        if len(self.feature_names) != n_features:
+            raise ValueError(f"{len(self.feature_names)} feature names for {n_features} features")
+        if self.known is not None and self.known.shape != Y.shape:
+            raise ValueError(f"known has shape {self.known.shape}, Y has shape {Y.shape}")
+        if self.fill is not None and self.fill.shape != (n_features,):
+            raise ValueError(f"fill has shape {self.fill.shape} for {n_features} features")
+        object.__setattr__(self, "X", read_only(X))
+        object.__setattr__(self, "Y", read_only(Y))
+        if self.known is not None:
+            object.__setattr__(self, "known", read_only(self.known))
+        if self.official is not None:
+            rows = np.concatenate(self.official)
+            if not np.array_equal(np.sort(rows), np.arange(n_samples)):
+                raise ValueError("the official split must hold every row exactly once")
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.Y.shape[0])
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.X.shape[1])
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.Y.shape[1])
+
+    @property
+    def cardinality(self) -> float:
+        """Mean number of labels per row."""
+        return float(self.Y.sum() / self.n_samples)
+
+    @property
+    def description(self) -> str:
+        """Where the data came from, with the notes, as the title line of a table says it."""
+        return f"{self.source} ({'; '.join(self.notes)})" if self.notes else self.source

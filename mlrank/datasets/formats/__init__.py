@@ -1,0 +1,95 @@
+"""The file formats. A new one is a module here and its line in FORMATS."""
+
+from dataclasses import fields
+from pathlib import Path
+
+from mlrank.datasets.dataset import Dataset
+from mlrank.datasets.formats.arff import CLUS, MEKA, MULAN
+from mlrank.datasets.formats.base import Format, Source
+from mlrank.datasets.formats.csv import CSV
+from mlrank.datasets.formats.libsvm import LIBSVM, XMC
+from mlrank.datasets.formats.mat import MAT
+from mlrank.datasets.formats.missing import check_impute
+from mlrank.datasets.formats.npz import NPZ
+from mlrank.datasets.formats.parquet import PARQUET
+from mlrank.datasets.formats.text import file_stem, shown
+from mlrank.errors import UserError, unknown_name
+
+__all__ = ["FORMATS", "Source", "find_format", "format_of", "format_to_write", "read"]
+
+FORMATS: dict[str, Format] = {
+    "mulan": MULAN,
+    "meka": MEKA,
+    "clus": CLUS,
+    "libsvm": LIBSVM,
+    "xmc": XMC,
+    "csv": CSV,
+    "npz": NPZ,
+    "mat": MAT,
+    "parquet": PARQUET,
+}
+
+
+def find_format(key: str) -> Format:
+    """Return the format with this key.
+
+    Raises
+    ------
+    UserError
+        If there is none; the nearest key is suggested.
+    """
+    if key not in FORMATS:
+        raise UserError(unknown_name("data format", key, FORMATS))
+    return FORMATS[key]
+
+
+def read(key: str, source: Source) -> Dataset:
+    """Read the files of a data set.
+
+    Raises
+    ------
+    UserError
+        If there is no such format, something said about the files has no effect, or they cannot be understood.
+    """
+    form = find_format(key)
+    check_impute(source.impute)
+    for option in (field.name for field in fields(Source) if field.name != "parts"):
+        value = getattr(source, option)
+        if value is not None and option not in form.options:
+            bare = f"'{option}' has no effect with format '{key}', which uses {', '.join(form.options)}"
+            raise UserError(form.no_effect.get(option, bare), value if isinstance(value, Path) else source.parts[0])
+    return form.read(source)
+
+
+def format_of(path: Path, source: Source) -> str:
+    """Return the format of a file by its ending, and where formats share it, by its head and what is said about it.
+
+    Raises
+    ------
+    UserError
+        If the ending is unknown or the head unreadable.
+    """
+    ending = file_stem(path)[1]
+    for form in FORMATS.values():
+        if ending in form.endings:
+            return form.sniff(path, source) if form.sniff else form.key
+    known = ", ".join(sorted({ending for form in FORMATS.values() for ending in form.endings}))
+    message = f"the ending {shown(ending)} tells no format (known: {known}); set format to one of "
+    raise UserError(message + ", ".join(sorted(FORMATS)), path)
+
+
+def format_to_write(path: Path, key: str | None) -> Format:
+    """Return the format to write: as asked, or by the ending of the target (.arff: mulan).
+
+    Raises
+    ------
+    UserError
+        If there is no such format, or the ending is not one that its reader expects.
+    """
+    if key is not None:
+        return find_format(key)
+    for form in FORMATS.values():
+        if form.written == path.suffix.lower():
+            return form
+    known = ", ".join(sorted({form.written for form in FORMATS.values()}))
+    raise UserError(f"the ending tells no format to write (known: {known})", path)

@@ -1,0 +1,43 @@
+"""What several writers of formats share."""
+
+import numpy as np
+from scipy.sparse import issparse
+
+from mlrank.datasets.dataset import Dataset
+from mlrank.errors import UserError
+
+__all__ = ["entries", "label_cells", "refuse_unknown", "refuse_wide"]
+
+# A sparse matrix is not made dense beyond this many cells.
+MOST_CELLS = 100_000_000
+
+
+def refuse_unknown(data: Dataset, key: str) -> None:
+    """Refuse unknown label entries, for a format that cannot hold them."""
+    if data.known is not None:
+        count = int((~data.known).sum())
+        raise UserError(f"{count} label entries are unknown, which the format '{key}' cannot hold")
+
+
+def refuse_wide(data: Dataset, key: str) -> None:
+    """Refuse a sparse matrix of very many cells, for a format that writes all of them."""
+    if issparse(data.X) and data.X.shape[0] * data.X.shape[1] > MOST_CELLS:
+        raise UserError(f"{data.X.shape[0]} x {data.X.shape[1]} cells, nearly all 0, are too many for '{key}'")
+
+
+def entries(data: Dataset, row: int) -> list[tuple[int, float]]:
+    """Return (column, value) of what is not 0 in a row."""
+    if issparse(data.X):
+        part = slice(data.X.indptr[row], data.X.indptr[row + 1])
+        return list(zip(data.X.indices[part].tolist(), data.X.data[part].tolist(), strict=True))
+    columns = np.flatnonzero(data.X[row])
+    return list(zip(columns.tolist(), data.X[row, columns].tolist(), strict=True))
+
+
+def label_cells(data: Dataset, row: int) -> list[str]:
+    """Return the labels of a row as text: 0, 1, or ? for an unknown entry."""
+    cells = ["1" if mark else "0" for mark in data.Y[row].tolist()]
+    if data.known is not None:
+        for label in np.flatnonzero(~data.known[row]):
+            cells[label] = "?"
+    return cells

@@ -328,7 +328,7 @@ def test_reproduce_fetches_what_its_recipe_wants(tmp_path, monkeypatch, server, 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     recipe = load_recipe("imageclef")
     entry = weather.model_copy(update={"name": "imageclef2007"})
-    for module in ("mlrank.datasets.catalogue", "mlrank.datasets.catalogue.entries"):
+    for module in ("mlrank.recipes.run", "mlrank.datasets.catalogue.entries"):
         monkeypatch.setattr(f"{module}.read_catalogue", lambda: {"imageclef2007": entry})
     assert "imageclef2007" in [option.dataset for option in recipe.data]
     reproduce._fetch(recipe, True)

@@ -13,6 +13,7 @@ from mlrank.datasets.formats.missing import check_impute
 from mlrank.datasets.formats.npz import NPZ
 from mlrank.datasets.formats.parquet import PARQUET
 from mlrank.datasets.formats.text import file_stem, shown
+from mlrank.datasets.formats.tsv import TSV
 from mlrank.errors import UserError, unknown_name
 
 __all__ = ["FORMATS", "Source", "find_format", "format_of", "format_to_write", "read"]
@@ -24,6 +25,7 @@ FORMATS: dict[str, Format] = {
     "libsvm": LIBSVM,
     "xmc": XMC,
     "csv": CSV,
+    "tsv": TSV,
     "npz": NPZ,
     "mat": MAT,
     "parquet": PARQUET,

@@ -5,13 +5,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlrank.cli.options import Json, NameOrPath
+from mlrank.cli.options import (
+    FeatureFile,
+    Impute,
+    InputFormat,
+    Json,
+    LabelColumns,
+    LabelFile,
+    NameOrPath,
+    TestFile,
+    ZeroBased,
+    parsed_columns,
+)
 
 if TYPE_CHECKING:
     from mlrank.datasets import Dataset
     from mlrank.datasets.doctor import Checkup
 
-__all__ = ["check", "columns"]
+__all__ = ["check"]
 
 # The bar chart shows the most frequent labels; all are in --json.
 SHOWN_LABELS = 20
@@ -21,17 +32,14 @@ _STYLES = {"error": "bold red", "warning": "yellow", "note": "dim"}
 
 def check(
     data: NameOrPath,
-    test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="The test part's file.")] = None,
-    labels: Annotated[Path | None, typer.Option("--labels", metavar="FILE", help="Label names, or Mulan XML.")] = None,
-    features: Annotated[Path | None, typer.Option("--features", metavar="FILE", help="Feature names.")] = None,
-    label_columns: Annotated[
-        str | None, typer.Option("--label-columns", metavar="N|NAMES", help="n first, -n last, or a,b,c.")
-    ] = None,
-    data_format: Annotated[
-        str | None, typer.Option("--format", metavar="KEY", help="If the ending is not enough.")
-    ] = None,
-    zero_based: Annotated[bool | None, typer.Option("--zero-based/--one-based", help="How features count.")] = None,
-    impute: Annotated[str | None, typer.Option("--impute", help="mean, median or zero.")] = None,
+    test: TestFile = None,
+    labels: LabelFile = None,
+    features: FeatureFile = None,
+    label_columns: LabelColumns = None,
+    data_format: InputFormat = None,
+    old_format: Annotated[str | None, typer.Option("--format", hidden=True)] = None,
+    zero_based: ZeroBased = None,
+    impute: Impute = None,
     html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write a report with a heat map.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -53,9 +61,9 @@ def check(
         "test": test,
         "labels": labels,
         "features": features,
-        "label_columns": columns(label_columns),
+        "label_columns": parsed_columns(label_columns),
     }
-    options |= {"format": data_format, "zero_based": zero_based, "impute": impute}
+    options |= {"format": data_format or old_format, "zero_based": zero_based, "impute": impute}
     try:
         source = find_source(data, **options)
         dataset = load_source(source)
@@ -77,13 +85,6 @@ def _write(path: Path, checkup: "Checkup", dataset: "Dataset") -> None:
     from mlrank.records.atomic import write_atomic
 
     write_atomic(path, page(checkup, dataset).encode())
-
-
-def columns(text: str | None) -> int | list[str] | None:
-    """Return what --label-columns says: a count, or names between commas."""
-    if text is None:
-        return None
-    return int(text) if text.removeprefix("-").isdigit() else text.split(",")
 
 
 def _print(checkup: "Checkup", as_json: bool) -> None:

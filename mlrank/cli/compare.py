@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlrank.cli.grids import print_grids
-from mlrank.cli.options import Json
+from mlrank.cli.options import Json, Methods, Metrics, ResultsFolders
 
 if TYPE_CHECKING:
     from mlrank.cli.folders import Stored
@@ -29,21 +29,19 @@ class CompareFormat(StrEnum):
 
 
 def compare(
-    results: Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="Results folders of experiments.")],
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", help="May be repeated. Default: those of the config.")
-    ] = None,
-    method: Annotated[
-        list[str] | None, typer.Option("--method", help="Compare these methods alone; may be repeated.")
-    ] = None,
+    results: ResultsFolders,
+    metric: Metrics = None,
+    method: Methods = None,
     control: Annotated[
-        str | None, typer.Option("--control", help="The method to set others against. Default: the best.")
+        str | None,
+        typer.Option("--control", metavar="NAME", help="Compare with this method. Default: the best."),
     ] = None,
     alpha: Annotated[float, typer.Option("--alpha", min=0.0001, max=0.5, help="Level of the tests.")] = 0.05,
     rope: Annotated[
         float, typer.Option("--rope", min=0.0, help="Differences up to this one are practically none.")
     ] = 0.01,
-    labels: Annotated[bool, typer.Option("--labels", help="Every label with its test too.")] = False,
+    label_tests: Annotated[bool, typer.Option("--label-tests", help="Show the test of every label too.")] = False,
+    old_labels: Annotated[bool, typer.Option("--labels", hidden=True)] = False,
     details: Annotated[
         bool | None,
         typer.Option(
@@ -62,17 +60,17 @@ def compare(
     Over two data sets and more: Friedman's test, critical differences (Nemenyi), a control against the others (Holm),
     Wilcoxon's signed-rank test and its Bayesian version for each pair. Over the splits of one data set: the t-test
     corrected for overlapping training rows (Nadeau & Bengio), Wilcoxon, a Bayesian t-test. Label by label: the same
-    t-test, or McNemar's on a single split, with Holm. What cannot be tested, and what is left out, is said.
+    t-test, or McNemar's on a single split, with Holm. Notes name what cannot be tested and what is left out.
 
-    Several metrics are shown as one table of mean ranks (of means, on one data set) with the test of each; name one
-    with --metric for its tests, or ask for those of all with --details.
+    Several metrics are shown as one table of mean ranks (of means, on one data set) with the test of each; --metric
+    shows the tests of one metric, --details the tests of all.
 
     Examples:
 
     * `mlrank compare results/repeated-folds`
     * `mlrank compare results/repeated-folds --details`
     * `mlrank compare results/yeast results/scene results/emotions --metric f1_macro --control Rank-SVM`
-    * `mlrank compare results/repeated-folds --metric ranking_loss --rope 0.005 --labels`
+    * `mlrank compare results/repeated-folds --metric ranking_loss --rope 0.005 --label-tests`
     * `mlrank compare results/a results/b results/c --metric f1_micro --figure ranks.pdf`
     * `mlrank compare results/repeated-folds --format latex > compared.tex`
     * `mlrank compare results/yeast results/scene --summary --format latex > ranks.tex`
@@ -80,6 +78,7 @@ def compare(
     from mlrank.cli.folders import read_folders
     from mlrank.records import dump_json
 
+    labels = label_tests or old_labels
     stored = read_folders(results)
     metrics = metric or stored.metrics
     brief = not as_json and _is_brief(details, labels, len(metrics), format)
@@ -103,7 +102,7 @@ def _is_brief(details: bool | None, labels: bool, n_metrics: int, format: Compar
     from mlrank.errors import UserError
 
     if details is False and labels:
-        raise UserError("--labels goes with --details, found --summary")
+        raise UserError("--label-tests goes with --details, found --summary")
     if details is not None:
         return not details
     return n_metrics > 1 and not labels and format is CompareFormat.rich

@@ -5,43 +5,55 @@ from typing import Annotated, Any
 
 import typer
 
-from mlrank.cli.check import columns
-from mlrank.cli.options import NameOrPath
+from mlrank.cli.options import (
+    FeatureFile,
+    Force,
+    Impute,
+    InputFormat,
+    LabelColumns,
+    LabelFile,
+    NameOrPath,
+    TestFile,
+    ZeroBased,
+    parsed_columns,
+)
 
 __all__ = ["convert"]
 
 
 def convert(
     data: NameOrPath,
-    target: Annotated[Path, typer.Argument(metavar="TARGET", help="The file to write; others are put beside it.")],
-    to: Annotated[str | None, typer.Option("--to", metavar="KEY", help="Key of the format to write.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
-    test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="The test part's file.")] = None,
-    labels: Annotated[Path | None, typer.Option("--labels", metavar="FILE", help="Label names, or Mulan XML.")] = None,
-    features: Annotated[Path | None, typer.Option("--features", metavar="FILE", help="Feature names.")] = None,
-    label_columns: Annotated[
-        str | None, typer.Option("--label-columns", metavar="N|NAMES", help="n first, -n last, or a,b,c.")
+    target: Annotated[Path, typer.Argument(metavar="TARGET", help="File to write; others go beside it.")],
+    format: Annotated[
+        str | None,
+        typer.Option("--format", "-f", metavar="KEY", help="Format to write. Default: by the ending of TARGET."),
     ] = None,
-    source_format: Annotated[str | None, typer.Option("--from", metavar="KEY", help="Format to read.")] = None,
-    zero_based: Annotated[bool | None, typer.Option("--zero-based/--one-based", help="How features count.")] = None,
-    impute: Annotated[str | None, typer.Option("--impute", help="mean, median or zero.")] = None,
+    old_format: Annotated[str | None, typer.Option("--to", hidden=True)] = None,
+    force: Force = False,
+    test: TestFile = None,
+    labels: LabelFile = None,
+    features: FeatureFile = None,
+    label_columns: LabelColumns = None,
+    source_format: InputFormat = None,
+    zero_based: ZeroBased = None,
+    impute: Impute = None,
 ) -> None:
-    """Write a data set in another format; refused where anything would be lost.
+    """Write a data set in another format; a format that would lose anything is refused.
 
-    What was written is read again and compared before it is kept. The last lines say how to name it in a config.
+    The written files are read again and compared with the data set. The output is the entry for a configuration.
 
     Examples:
 
     * `mlrank datasets convert yeast yeast.svm`
-    * `mlrank datasets convert mine.csv mine.arff --label-columns -6 --to meka`
+    * `mlrank datasets convert mine.csv mine.arff --label-columns -6 --format meka`
     """
     from mlrank.datasets import load_dataset
     from mlrank.datasets.convert import convert as write
     from mlrank.datasets.formats import format_to_write
 
-    key = format_to_write(target, to).key
+    key = format_to_write(target, format or old_format).key
     options: dict[str, Any] = {"test": test, "labels": labels, "features": features, "impute": impute}
-    options |= {"label_columns": columns(label_columns), "format": source_format, "zero_based": zero_based}
+    options |= {"label_columns": parsed_columns(label_columns), "format": source_format, "zero_based": zero_based}
     written = write(load_dataset(data, **options), target, key, replace_files=force)
     from mlrank.yamlfile import dump_yaml
 

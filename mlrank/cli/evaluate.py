@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mlrank.cli.check import columns
-from mlrank.cli.options import Json
+from mlrank.cli.options import Impute, InputFormat, Json, LabelColumns, LabelFile, ZeroBased, parsed_columns
 
 if TYPE_CHECKING:
     from mlrank.models.file import StoredModel
@@ -24,36 +23,28 @@ def evaluate(
         ),
     ],
     metric: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", help="Metric to show; repeat for more. Default: all.")
+        list[str] | None,
+        typer.Option("--metric", "-m", metavar="NAME", help="A metric; repeatable. Default: all."),
     ] = None,
     data: Annotated[
-        str | None, typer.Option("--data", metavar="NAME|PATH", help="Labelled data to judge a MODEL on.")
+        str | None, typer.Option("--data", metavar="NAME|PATH", help="Labeled data to evaluate a MODEL on.")
     ] = None,
     part: Annotated[
         str | None,
-        typer.Option("--part", metavar="PART", help="all, train or test, of data with a split. Default: test."),
+        typer.Option("--part", metavar="PART", help="all, train or test, for data with a split. Default: test."),
     ] = None,
-    labels: Annotated[Path | None, typer.Option("--labels", metavar="FILE", help="Label names, or Mulan XML.")] = None,
-    label_columns: Annotated[
-        str | None,
-        typer.Option("--label-columns", metavar="N|NAMES", help="n first, -n last, or a,b,c. Default: the model's."),
-    ] = None,
-    format: Annotated[
-        str | None, typer.Option("--from", metavar="KEY", help="Format of the data, where its ending does not tell.")
-    ] = None,
-    zero_based: Annotated[
-        bool | None, typer.Option("--zero-based/--one-based", help="How the features of the data count.")
-    ] = None,
-    impute: Annotated[
-        str | None,
-        typer.Option("--impute", help="Fill missing features: mean, median or zero. Default: as for the model."),
-    ] = None,
+    labels: LabelFile = None,
+    label_columns: LabelColumns = None,
+    data_format: InputFormat = None,
+    zero_based: ZeroBased = None,
+    impute: Impute = None,
     as_json: Json = False,
 ) -> None:
-    """Compute every metric of a finished run again from what it stored, or judge a stored model on labelled data.
+    """Compute the metrics of finished runs again from their stored scores, or evaluate a stored model on labeled data.
 
-    Of a run nothing is fitted. A stored value that differs from the one computed now is an error: the files were
-    changed, or another version of mlrank wrote them.
+    Nothing is fitted. A stored value of a run that differs from the one computed now is an error: its files were
+    changed, or another version of mlrank wrote them. Label columns and filled values are those of the model unless
+    options say otherwise.
 
     Examples:
 
@@ -68,20 +59,20 @@ def evaluate(
     for name in metric or ():
         if name not in METRICS:
             raise UserError(unknown_name("metric", name, METRICS))
-    about = {"labels": labels, "label_columns": columns(label_columns), "format": format}
+    about = {"labels": labels, "label_columns": parsed_columns(label_columns), "format": data_format}
     about |= {"zero_based": zero_based, "impute": impute}
     if run.is_file():
         from mlrank.models.file import load_model
 
         model = load_model(run)
         if data is None:
-            raise UserError("a model is judged on data: say which by --data NAME or PATH", run)
+            raise UserError("a model is evaluated on data: name them with --data NAME or PATH", run)
         _judge(model, data, part, about, metric or list(METRICS), as_json)
         return
     if run.suffix == ".model":
         raise UserError("there is no such model file", run)
     if data is not None or part is not None or any(value is not None for value in about.values()):
-        raise UserError("--data and what goes with it are for a .model file; a run has its data stored", run)
+        raise UserError("--data and its options are for a .model file; a run has its data stored", run)
     _check_run(run, metric or list(METRICS), as_json)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlrank.cli.completion import complete_topic
-from mlrank.cli.options import Json
+from mlrank.cli.options import Json, Methods
 
 if TYPE_CHECKING:
     from mlrank.explain import Topic
@@ -30,9 +30,7 @@ def explain(
         Path | None,
         typer.Option("--run", metavar="RUN", help="Results folder: its values in the metric, by each rule."),
     ] = None,
-    method: Annotated[
-        list[str] | None, typer.Option("--method", help="Of these methods alone; may be repeated.")
-    ] = None,
+    method: Methods = None,
     as_json: Json = False,
 ) -> None:
     """Explain a name: its definition, where it comes from, its settings. Without a name: list what can be explained.

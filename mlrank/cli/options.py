@@ -10,33 +10,48 @@ from mlrank.cli.completion import complete_dataset
 __all__ = [
     "Backend",
     "DryRun",
+    "FeatureFile",
+    "Force",
+    "Impute",
+    "InputFormat",
     "Jobs",
     "Json",
+    "LabelColumns",
+    "LabelFile",
     "LogLevel",
+    "Methods",
+    "Metrics",
     "NameOrPath",
     "Quiet",
     "Results",
+    "ResultsFolders",
     "RetryFailed",
     "Scheduler",
+    "TestFile",
+    "ZeroBased",
     "check_backend",
+    "parsed_columns",
     "worker_count",
 ]
 
+# One vocabulary: a format that is read is --from, a format that is written or printed is --format.
+
 Results = Annotated[Path, typer.Option("--results", metavar="DIR", help="Folder that holds the results folders.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Worker processes; 0 = one for each core.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the records as JSON instead of tables.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Worker processes; 0: one for each core.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that exist.")]
 
 LogLevel = Annotated[
-    str, typer.Option("--log-level", metavar="LEVEL", help="What log.jsonl gets: debug (every fit), info, error.")
+    str, typer.Option("--log-level", metavar="LEVEL", help="What log.jsonl records: debug (every fit), info, error.")
 ]
-RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Make failed fits again.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell which fits there are and what they take.")]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Repeat failed fits.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Fit nothing: show the fits, their time and memory.")]
 NameOrPath = Annotated[
     str,
     typer.Argument(
         metavar="NAME|PATH",
-        help="A catalogue name, or the training part's file.",
+        help="A catalogue name, or the file of the training part.",
         autocompletion=complete_dataset,
     ),
 ]
@@ -44,8 +59,43 @@ Backend = Annotated[
     str | None, typer.Option("--backend", metavar="NAME", help="loky: processes on this machine; dask: a cluster.")
 ]
 Scheduler = Annotated[
-    str | None, typer.Option("--scheduler", metavar="ADDR", help="Of a Dask cluster: tcp://HOST:PORT, or a file.")
+    str | None, typer.Option("--scheduler", metavar="ADDR", help="Dask scheduler: tcp://HOST:PORT, or its file.")
 ]
+
+ResultsFolders = Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="Results folders of experiments.")]
+Metrics = Annotated[
+    list[str] | None,
+    typer.Option("--metric", "-m", metavar="NAME", help="A metric; repeatable. Default: those of the config."),
+]
+Methods = Annotated[list[str] | None, typer.Option("--method", metavar="NAME", help="Only this method; repeatable.")]
+
+InputFormat = Annotated[
+    str | None, typer.Option("--from", metavar="KEY", help="Format of the data that are read. Default: by the ending.")
+]
+TestFile = Annotated[Path | None, typer.Option("--test", metavar="FILE", help="File of the test part.")]
+LabelFile = Annotated[Path | None, typer.Option("--labels", metavar="FILE", help="Label names, or Mulan XML.")]
+FeatureFile = Annotated[Path | None, typer.Option("--features", metavar="FILE", help="Feature names.")]
+LabelColumns = Annotated[
+    str | None,
+    typer.Option("--label-columns", metavar="N|NAMES", help="Labels: first n columns, last n (-n), or a,b,c."),
+]
+ZeroBased = Annotated[
+    bool | None, typer.Option("--zero-based/--one-based", help="Whether feature numbers of LIBSVM files start at 0.")
+]
+Impute = Annotated[
+    str | None, typer.Option("--impute", metavar="HOW", help="Fill missing features: mean, median or zero.")
+]
+
+
+def parsed_columns(text: str | None) -> int | list[str] | None:
+    """Return the value of --label-columns: a count, or names between commas.
+
+    >>> [parsed_columns(text) for text in (None, "6", "-6", "a,b")]
+    [None, 6, -6, ['a', 'b']]
+    """
+    if text is None:
+        return None
+    return int(text) if text.removeprefix("-").isdigit() else text.split(",")
 
 
 def check_backend(backend: str | None, scheduler: str | None) -> None:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mlrank.cli.options import Methods, Metrics, ResultsFolders
+
 if TYPE_CHECKING:
     from mlrank.cli.folders import Stored
     from mlrank.plots import AnyFigure, Material
@@ -14,22 +16,19 @@ __all__ = ["material_of", "plot"]
 
 
 def plot(
-    results: Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="Results folders of experiments.")],
+    results: ResultsFolders,
     kind: Annotated[str, typer.Argument(metavar="KIND", help="What to draw (see below), or all.")],
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", help="May be repeated. Default: those of the config.")
-    ] = None,
-    method: Annotated[
-        list[str] | None, typer.Option("--method", help="Draw these methods alone; may be repeated.")
-    ] = None,
+    metric: Metrics = None,
+    method: Methods = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Default: figures/ in the first results folder.")
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="Default: figures/ in the first results folder.")
     ] = None,
     format: Annotated[
-        list[str] | None, typer.Option("--format", "-f", help="svg, pdf or png; may be repeated. Default: svg and pdf.")
+        list[str] | None,
+        typer.Option("--format", "-f", metavar="KEY", help="svg, pdf or png; repeatable. Default: svg and pdf."),
     ] = None,
 ) -> None:
-    """Draw figures from what is in results folders; nothing is fitted. They can be read in print and without colour.
+    """Draw figures of stored results; nothing is fitted. They can be read in print and without color.
 
     Kinds:
 
@@ -41,7 +40,7 @@ def plot(
     * `threshold`: F1, precision and recall against one threshold for all scores
     * `cooccurrence`, `correlation`: which labels go together
     * `critical`: mean ranks over data sets with critical differences
-    * `all`: whatever the runs have enough for; what cannot be drawn is said
+    * `all`: every figure that the runs allow; the others are reported as not drawn
 
     Examples:
 

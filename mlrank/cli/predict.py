@@ -5,35 +5,31 @@ from typing import Annotated
 
 import typer
 
-from mlrank.cli.options import Quiet
+from mlrank.cli.options import Force, InputFormat, Quiet, ZeroBased
 
 __all__ = ["predict"]
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A .model file, as every run of an experiment has.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A .model file; every run of an experiment has one.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Rows to predict, with or without labels.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="Written: .csv, .svm or .npz.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write: .csv, .svm or .npz.")],
     top: Annotated[
-        int | None, typer.Option("--top", metavar="K", min=1, help="The K best labels of each row and their scores.")
+        int | None,
+        typer.Option("--top", metavar="K", min=1, help="Write the K best labels of each row with scores."),
     ] = None,
-    scores: Annotated[bool, typer.Option("--scores", help="The scores of all labels.")] = False,
-    format: Annotated[
-        str | None, typer.Option("--from", metavar="KEY", help="Format of DATA, where its ending does not tell.")
-    ] = None,
-    zero_based: Annotated[
-        bool | None, typer.Option("--zero-based/--one-based", help="How the features of DATA count.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there.")] = False,
+    scores: Annotated[bool, typer.Option("--scores", help="Write the scores of all labels.")] = False,
+    data_format: InputFormat = None,
+    zero_based: ZeroBased = None,
+    force: Force = False,
     quiet: Quiet = False,
 ) -> None:
     """Predict labels for the rows of a file with a stored model.
 
-    Written are label sets, as the model's threshold cuts the scores, unless --top or --scores asks for something else.
-    Features are found by their names, or by their numbers in LIBSVM files; labels that DATA holds are passed over.
-    Missing features are filled as those of the training data were, and refused if these had to be whole.
-    Rows are read, scored and written block by block, so there may be any number of them (of MATLAB files alone, and of
-    .npz files whose X lies column by column, X is read whole).
+    The file gets label sets by the model's threshold; --top and --scores write scores instead. Features are matched by
+    name, in LIBSVM files by number; labels in DATA are ignored. Missing features are filled as in the training data,
+    and refused if the training data had to be complete. Rows are read, scored and written block by block, so a file may
+    be larger than memory (but X of MATLAB files, and of .npz files that store it by columns, is read whole).
 
     Examples:
 
@@ -46,8 +42,8 @@ def predict(
     from mlrank.prediction import predict_file
 
     if out.exists() and not force:
-        raise UserError("is there already; say --force to have it replaced", out)
-    done = predict_file(load_model(model), data, out, scores=scores, top=top, format=format, zero_based=zero_based)
+        raise UserError("this file exists; --force replaces it", out)
+    done = predict_file(load_model(model), data, out, scores=scores, top=top, format=data_format, zero_based=zero_based)
     for note in done.notes:
         typer.echo(f"mlrank: {data}: {note}", err=True)
     if not quiet:

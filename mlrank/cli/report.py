@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mlrank.cli.options import Metrics
+
 if TYPE_CHECKING:
     from mlrank.records import RunFolder
 
@@ -16,9 +18,7 @@ def report(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: report.html in the results folder.")
     ] = None,
-    metric: Annotated[
-        list[str] | None, typer.Option("--metric", "-m", help="May be repeated. Default: those of the config.")
-    ] = None,
+    metric: Metrics = None,
 ) -> None:
     """Write one HTML file on an experiment that needs no network and no other file, under 2 MB.
 

@@ -13,11 +13,13 @@ from mlrank.cli.options import (
     DryRun,
     Jobs,
     Json,
+    LabelFile,
     LogLevel,
     Quiet,
     Results,
     RetryFailed,
     Scheduler,
+    TestFile,
     check_backend,
     worker_count,
 )
@@ -44,11 +46,11 @@ def reproduce(
     show_list: Annotated[bool, typer.Option("--list", help="List the recipes.")] = False,
     grid: Annotated[str | None, typer.Option("--grid", help="Grid of the recipe: coarse (default) or paper.")] = None,
     table: Annotated[str | None, typer.Option("--table", help="Another table of the recipe, such as 3.")] = None,
-    figures: Annotated[bool, typer.Option("--figures", help="Draw the paper's figures from our runs too.")] = False,
-    data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help="Your own file instead.")] = None,
-    test: Annotated[Path | None, typer.Option("--test", metavar="FILE", help="Test part beside --data.")] = None,
-    labels: Annotated[Path | None, typer.Option("--labels", metavar="FILE", help="Label file beside --data.")] = None,
-    fetch: Annotated[bool, typer.Option("--fetch", help="Fetch the best data that can be had first.")] = False,
+    figures: Annotated[bool, typer.Option("--figures", help="Draw the paper's figures too.")] = False,
+    data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help="Use your own file.")] = None,
+    test: TestFile = None,
+    labels: LabelFile = None,
+    fetch: Annotated[bool, typer.Option("--fetch", help="Fetch the best available data first.")] = False,
     retry_failed: RetryFailed = False,
     dry_run: DryRun = False,
     log_level: LogLevel = "info",
@@ -59,11 +61,11 @@ def reproduce(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Run the experiment behind a table of a paper, and set the paper's numbers beside ours, with verdicts.
+    """Run the experiment behind a table of a paper and compare its numbers with ours, with verdicts.
 
-    The best data at hand are used: files you name, then the catalogue's, then generated stand-ins. The first lines say
-    which, and how to get better ones. 'all' runs every recipe, tables of run times too, goes on if one fails, and
-    writes DIR/reference/SUMMARY.md: one line for each table of each paper, and every claim with its verdict.
+    The best available data are used: your files, then data sets of the catalogue, then generated stand-ins. The first
+    lines name them and say how to get better ones. 'all' runs every recipe with its run times, continues after a
+    failure, and writes DIR/reference/SUMMARY.md: one line per table, and every claim with its verdict.
 
     Examples:
 

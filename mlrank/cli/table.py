@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mlrank.cli.grids import print_grids
+from mlrank.cli.options import Metrics, ResultsFolders
 
 if TYPE_CHECKING:
     from mlrank.cli.folders import Stored
@@ -42,15 +42,10 @@ class TableSide(StrEnum):
 
 
 def table(
-    results: Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="Results folders of experiments.")],
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric", "-m", help="A metric, or fit_seconds...; may be repeated. Default: those of the config."
-        ),
-    ] = None,
+    results: ResultsFolders,
+    metric: Metrics = None,
     runtime: Annotated[
-        bool, typer.Option("--runtime", help="Times of fit and prediction, and memory; metrics only if named.")
+        bool, typer.Option("--runtime", help="Show times and memory; of metrics those that are named.")
     ] = False,
     by: Annotated[
         TableSide | None, typer.Option("--by", help="One table for each of these (default: dataset).")
@@ -66,11 +61,12 @@ def table(
         int | None, typer.Option(min=0, max=16, help="Digits after the point (not in CSV, JSON); default: 4.")
     ] = None,
 ) -> None:
-    """Print tables from what is in results folders; nothing is computed anew.
+    """Print tables of stored results; nothing is computed again.
 
-    Metrics are means over the splits, times medians with quartiles. Best is bold, second underlined; † marks fits that
-    stopped before their tolerance, * thresholds that look at the true labels, ‡ fits that see the test rows.
-    Experiments on the same data share a table; what makes their rows hard to compare is said below it.
+    Metrics are means over the splits, costs such as fit_seconds medians with quartiles. The best value is bold, the
+    second underlined. † marks fits that stopped before their tolerance, * thresholds that use the true labels of the
+    test rows, ‡ fits that use the features of the test rows. Experiments on the same data share a table; the notes
+    below it say what makes rows hard to compare.
 
     Examples:
 

@@ -94,7 +94,7 @@ def test_several_metrics_are_one_table_of_mean_ranks(several):
 
 def test_details_are_there_on_demand_of_one_metric_and_in_files(several):
     one, every = "f1_macro over 3 data sets: x, y, z", "hamming_loss over 3 data sets: x, y, z"
-    for words in (["--details"], ["--labels"], ["--format", "md"]):
+    for words in (["--details"], ["--label-tests"], ["--labels"], ["--format", "md"]):
         text = invoke(*several, *words).stdout
         assert one in text
         assert every in text
@@ -117,7 +117,7 @@ def test_json_has_numbers_sentences_and_what_was_left_out(results):
 
 
 def test_labels_have_a_table_each_when_asked_for(results):
-    text = invoke(results / "y", "--labels", "--control", "C").stdout
+    text = invoke(results / "y", "--label-tests", "--control", "C").stdout
     assert "C against A on y, label by label" in text
     assert "C against B on y, label by label" in text
 
@@ -139,7 +139,7 @@ def test_the_figure_goes_to_the_file_named(results):
         (["x", "y", "--method", "A", "--method", "B", "--figure", "ranks.svg"], "two methods have none"),
         (["x", "--control", "Z"], "unknown control 'Z'"),
         (["x", "--metric", "f1"], "unknown metric 'f1'"),
-        (["x", "--summary", "--labels"], "--labels goes with --details, found --summary"),
+        (["x", "--summary", "--labels"], "--label-tests goes with --details, found --summary"),
         (["x", "--method", "A"], "needs two methods with values, found 1"),
     ],
 )

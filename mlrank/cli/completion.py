@@ -21,8 +21,8 @@ def complete_dataset(incomplete: str) -> list[str]:
 
 def complete_topic(incomplete: str) -> list[str]:
     """Return the recipes and solvers that begin so."""
-    solvers = Path(__file__).parents[1] / "solvers"  # one file each
-    keys = [path.stem for path in solvers.glob("[a-z]*.py") if path.stem not in ("base", "kinds")]
+    table = (Path(__file__).parents[1] / "solvers" / "__init__.py").read_text(encoding="utf-8")
+    keys = re.findall(r'"([a-z_]+)": "mlrank\.solvers\.', table)
     return _beginning(incomplete, [*_recipes(), *keys])
 
 

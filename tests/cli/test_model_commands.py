@@ -26,7 +26,7 @@ def test_a_trained_model_predicts_and_is_judged(mlrank, tmp_path):  # noqa: F811
     (stored,) = [
         record
         for record in json.loads(mlrank("evaluate", "results/small", "--json")[1])
-        if record.method == "Rank-HLapSVM"
+        if record["method"] == "Rank-HLapSVM"
     ]
     metrics = {name: found["value"] for name, found in json.loads(out)["metrics"].items()}
     assert metrics == {name: found["value"] for name, found in stored["metrics"].items()}
@@ -49,7 +49,7 @@ def test_mistakes_are_one_line(mlrank, tmp_path):  # noqa: F811
         (("predict", "bad.model", "test.svm", "--out", "o.csv"), "bad.model: damaged or no such archive"),
         (("predict", "absent.model", "test.svm", "--out", "o.csv"), "absent.model: cannot read the file"),
         (("predict", "results/small", "test.svm", "--out", "o.csv"), "results/small: cannot read the file"),
-        (("evaluate", MODEL), "say which by --data"),
+        (("evaluate", MODEL), "name them with --data"),
         (("evaluate", "absent.model", "--data", "test.svm"), "there is no such model file"),
         (("evaluate", "results/small", "--data", "test.svm"), "are for a .model file"),
         (("evaluate", MODEL, "--data", "test.svm", "-m", "f1"), "unknown metric 'f1'"),

@@ -1,7 +1,7 @@
 """Parquet tables of numeric and bool columns, where pyarrow is installed.
 
-The label columns are named by a file of label names or by label_columns. A null is missing. Tables are read batch by
-batch into their final arrays: pandas would hold a table several times over.
+The label columns are named by a file of label names or by label_columns. A null is missing. Some columns are read at a
+time into their final place: a whole table would be held several times over by the libraries.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.arrays import Features, FloatArray, as_dense
+from mlrank.arrays import BoolArray, Features, FloatArray, as_dense
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats.base import Format, LoadOptions, Source, StreamRequest, WriteJob, as_dataset
 from mlrank.datasets.formats.csv import label_columns, table_header
@@ -23,7 +23,7 @@ from mlrank.errors import UserError
 
 __all__ = ["PARQUET"]
 
-# Cells of a batch.
+# Cells that are read at a time.
 BATCH_CELLS = 1 << 20
 
 
@@ -44,23 +44,21 @@ def _read(source: Source) -> Dataset:
     Y = np.empty((sum(sizes), len(layout.label_names)), np.bool_)
     missing, start = MissingValues(), 0
     for path, size in zip(source.parts, sizes, strict=True):
-        first = start
-        for batch in _batches(path):
-            stop = start + len(batch)
-            row = start - first
-            X[start:stop] = _numbers(path, row, batch, layout.feature_names)
-            labels = _numbers(path, row, batch, layout.label_names)
-            (rows, columns), (label_rows, label_places) = nan_places(X[start:stop]), nan_places(labels)
-            if rows.size and source.impute is None:
-                message = f"row {row + rows[0] + 1}: the value of {shown(layout.feature_names[columns[0]])} is missing"
-                raise UserError(f"{message}: set impute to mean, median or zero to have it filled", path)
-            X[start + rows, columns] = 0
-            labels[label_rows, label_places] = 0
-            missing.add_cells((start + rows, columns), (start + label_rows, label_places))
-            Y[start:stop] = _labels(path, row, labels, layout.label_names)
-            start = stop
-        if start != first + size:
-            raise UserError(f"cannot be read as Parquet: its head says {size} rows, it has {start - first}", path)
+        part = slice(start, start + size)
+        for columns, values in _columns(path, size, layout.feature_names):
+            X[part, columns] = values
+        rows, places = nan_places(X[part])
+        if rows.size and source.impute is None:
+            message = f"row {rows[0] + 1}: the value of {shown(layout.feature_names[places[0]])} is missing"
+            raise UserError(f"{message}: set impute to mean, median or zero to have it filled", path)
+        X[start + rows, places] = 0
+        none = np.zeros(0, np.int64)
+        missing.add_cells((start + rows, places), (none, none))
+        for columns, values in _columns(path, size, layout.label_names):
+            rows, places = nan_places(values)
+            missing.add_cells((none, none), (start + rows, columns.start + places))
+            Y[part, columns] = _marks(path, values, layout.label_names[columns])
+        start += size
     known = missing.known(Y.shape)
     X, fill, notes = missing.fill(X, source.impute, sizes[0], layout.feature_names)
     both = layout.label_names, layout.feature_names
@@ -98,14 +96,19 @@ def _head(path: Path) -> tuple[list[str], int]:
     return list(empty.columns), size
 
 
-def _batches(path: Path) -> Iterator[Any]:
-    """Yield the rows of a file as data frames."""
+def _columns(path: Path, n_rows: int, names: Sequence[str]) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield the values of columns, some columns at a time, with their places among the names."""
+    step = max(1, BATCH_CELLS // n_rows)
     with _opened(path) as file:
-        rows = max(1, BATCH_CELLS // max(1, len(file.schema_arrow.names)))
-        for batch in file.iter_batches(batch_size=rows):
-            table = batch.to_pandas()
+        for first in range(0, len(names), step):
+            some = list(names[first : first + step])
+            table = file.read(columns=some, use_threads=False).to_pandas()[some]
             _check_types(path, table)
-            yield table
+            values: FloatArray = table.to_numpy(np.float64, na_value=np.nan)
+            row, column = next(iter(np.argwhere(np.isinf(values))), (None, 0))
+            if row is not None:
+                raise UserError(f"row {row + 1} of column {shown(some[column])} is infinite", path)
+            yield slice(first, first + len(some)), values
 
 
 def _check_types(path: Path, table: Any) -> None:
@@ -116,21 +119,13 @@ def _check_types(path: Path, table: Any) -> None:
             raise UserError(f"column {shown(name)} holds {dtype}, not numbers: remove it or turn it into numbers", path)
 
 
-def _numbers(path: Path, start: int, table: Any, names: Sequence[str]) -> FloatArray:
-    values: FloatArray = table[list(names)].to_numpy(np.float64, na_value=np.nan)
-    row, column = next(iter(np.argwhere(np.isinf(values))), (None, 0))
-    if row is not None:
-        raise UserError(f"row {start + row + 1} of column {shown(names[column])} is infinite", path)
-    return values if values.flags.writeable else values.copy()
-
-
-def _labels(path: Path, start: int, labels: FloatArray, names: Sequence[str]) -> Any:
-    marks = labels != 0
-    wrong = np.argwhere(marks & (labels != 1))
+def _marks(path: Path, values: FloatArray, names: Sequence[str]) -> BoolArray:
+    """Return which label entries are 1; a missing one is not, and what is neither 0 nor 1 is refused."""
+    marks: BoolArray = values == 1
+    wrong = np.argwhere(~(marks | (values == 0) | np.isnan(values)))
     if len(wrong):
         row, column = wrong[0]
-        message = f"{shown(names[column])} takes 0 or 1, found {labels[row, column]:g}"
-        raise UserError(f"row {start + row + 1}: {message}", path)
+        raise UserError(f"row {row + 1}: {shown(names[column])} takes 0 or 1, found {values[row, column]:g}", path)
     return marks
 
 

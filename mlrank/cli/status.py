@@ -9,12 +9,19 @@ from mlrank.cli.options import Json, Results
 
 if TYPE_CHECKING:
     from mlrank.config import ExperimentConfig
-    from mlrank.experiment.states import RunState
+    from mlrank.experiment.states import Change, RunState
     from mlrank.records import RunFolder
 
 __all__ = ["status", "why"]
 
 COLOURS = {"planned": "dim", "running": "cyan", "done": "green", "failed": "red", "stale": "yellow"}
+# Inputs of a run that are hashes of what a reader knows under another name.
+_HASHED = {
+    "data": "the data",
+    "rows": "the rows of the split",
+    "folds": "the rows of the folds",
+    "known": "the label entries that are known",
+}
 RUN_HELP = "Results folder of an experiment, or its YAML file."
 
 
@@ -85,6 +92,11 @@ def _print_states(found: dict[str, list["RunState"]]) -> None:
             for error in dict.fromkeys(state.errors):
                 where = run_label(state.dataset, state.split, state.method)
                 console.print(f"{where}: {error}", highlight=False, markup=False, soft_wrap=True)
+    other = [state.other_software for states in found.values() for state in states if state.other_software]
+    if other:
+        differences = ", ".join(dict.fromkeys(part for parts in other for part in parts))
+        runs = f"{len(other)} run{'s'[: len(other) != 1]} made with other software than now: "
+        console.print(f"{runs}{differences}", highlight=False, markup=False, soft_wrap=True)
 
 
 def why(
@@ -119,14 +131,20 @@ def why(
         elif not those:
             print(f"{label}: nothing has changed since it was run")
         for change in those or ():
-            print(f"{label}: {_place(file, method, change.name)}{_told(change)}")
+            print(f"{label}: {_place(file, method, change.name)}{_described(change)}")
 
 
-def _told(change: Any) -> str:
-    names = {"data": "the data", "rows": "the rows of the split", "version": "mlrank's version"}
-    name = names.get(change.name, change.name.removeprefix("method."))
-    if change.name in ("data", "rows"):
+def _described(change: "Change") -> str:
+    part, _, rest = change.name.partition(".")
+    if part == "source":
+        return f"the file {rest} changed (hash {_shown(change.then)}, now {_shown(change.now)})"
+    if part == "default":
+        owner, _, setting = rest.partition(".")
+        return f"the default of the {owner}'s '{setting}' was {_shown(change.then)}, is {_shown(change.now)}"
+    name = _HASHED.get(change.name)
+    if name is not None:
         return f"{name} changed (hash {change.then}, now {change.now})"
+    name = "mlrank's version" if change.name == "version" else change.name.removeprefix("method.")
     return f"{name} was {_shown(change.then)}, is {_shown(change.now)}"
 
 
@@ -140,9 +158,11 @@ def _place(file: Path, method: str, name: str) -> str:
 
     block, _, key = name.partition(".")
     where: tuple[str, ...] = {"method": ("methods", method, key), "search": ("search", key)}.get(block, (block,))
-    if name in ("data", "version"):
+    if name in ("data", "version") or block in ("source", "default"):
         return ""
-    if name == "rows":
+    if name in ("rows", "known", "missing_labels"):
         where = ("split",)
+    elif name in ("folds", "time_limit") or name == "search.axes":
+        where = ("search",) if name != "search.axes" else ("methods", method)
     problem = load_yaml(file)[1].error("", *where)
     return f"{problem.path}:{problem.line}: "

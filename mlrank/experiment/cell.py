@@ -1,6 +1,5 @@
 """A cell of the experiment: one method on one split, with its grid, its keys and what its record says."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,9 +12,10 @@ from mlrank.arrays import IntArray
 from mlrank.config import ExperimentConfig, GridPoint, MethodConfig
 from mlrank.experiment.data import Data
 from mlrank.experiment.events import RunName
-from mlrank.experiment.points import point_of, twins_of
+from mlrank.experiment.points import equivalent_points, method_inputs, point_of
 from mlrank.metrics import METRICS
-from mlrank.records import TrialRecord, trial_key
+from mlrank.records import TrialRecord
+from mlrank.records.identity import FitInputs, TrialPlace, drawn_seed, rows_hash, run_key
 from mlrank.search import STRATEGIES, Chain, Plan, Point, Task, count_fits, groups
 from mlrank.solvers import Capabilities
 from mlrank.splits import Split, kfold
@@ -46,7 +46,7 @@ class Cell:
     """One method on one split.
 
     `folds` are (train, test) rows of the data set, the same for every method; `mask` is the place of the split's mask
-    among those of known labels.
+    among those of known labels; `fit_inputs` is what all fits depend on beside their settings.
     """
 
     config: ExperimentConfig
@@ -54,7 +54,8 @@ class Cell:
     data: Data
     split: Split
     folds: tuple[tuple[IntArray, IntArray], ...]
-    mask: int = 0
+    mask: int
+    fit_inputs: FitInputs
 
     @property
     def label(self) -> str:
@@ -81,9 +82,9 @@ class Cell:
         return self.method.grid()
 
     @cached_property
-    def twins(self) -> tuple[int, ...]:
+    def equivalent(self) -> tuple[int, ...]:
         """Of each grid point the first one that gives the same fits: the only one of them to be fitted."""
-        return twins_of(self.method)
+        return equivalent_points(self.method)
 
     @property
     def searched_folds(self) -> range:
@@ -96,25 +97,27 @@ class Cell:
         search, axes = self.config.search, self.method.all_axes
         sign = 1.0 if METRICS[search.metric].higher_is_better else -1.0
         most = None if search.max_fits is None else search.max_fits // search.folds
-        seed = int(trial_key(data=self.data.hash, rows=self._rows_hash, seed=self.config.seed)[:8], 16)
+        seed = drawn_seed(data=self.data.hash, rows=self.fit_inputs.rows, seed=self.config.seed)
         return Plan(tuple(len(values) for _, values in axes), most, sign, seed)
 
     @cached_property
     def n_trials(self) -> int:
         """Number of fits that the search asks for."""
         strategy = self.config.search.strategy
-        n_points = len(set(self.twins)) if strategy == "grid" else count_fits(strategy, self.plan)
+        n_points = len(set(self.equivalent)) if strategy == "grid" else count_fits(strategy, self.plan)
         return n_points * len(self.searched_folds)
 
     def refit(self, index: int) -> Point:
         """Return a grid point as a fit on the whole training part."""
-        return self._point(self.grid[index], None)
+        return point_of(self.fit_inputs, self.method, self.grid[index], None)
 
     def trial(self, index: int, fold: int, fraction: float = 1.0) -> Point:
         """Return a grid point as a fit on (a fraction of) the training rows of a fold."""
         trial = Trial(index, fold, fraction)
         if trial not in self._points:
-            point = self._point(self.grid[index], fold, fraction)
+            search = self.config.search
+            place = TrialPlace(fold, search.folds, search.stratified, search.metric, fraction)
+            point = point_of(self.fit_inputs, self.method, self.grid[index], place)
             self._points[trial] = point
             self._places[point.key] = trial
         return self._points[trial]
@@ -135,37 +138,23 @@ class Cell:
         return self._mean(index, 1.0, journal)
 
     @cached_property
-    def _where(self) -> dict[str, Any]:
-        config = self.config
-        where = {"data": self.data.hash, "rows": self._rows_hash, "scale": config.scale, "seed": config.seed}
-        hidden = config.split.missing_labels
-        return where | {"missing_labels": hidden} if hidden else where
-
-    def _point(self, grid: GridPoint, fold: int | None, fraction: float = 1.0) -> Point:
-        return point_of(self._where, self.config.search, self.method, grid, fold, fraction)
-
-    @cached_property
-    def _rows_hash(self) -> str:
-        rows = (self.split.train, self.split.test)
-        return hashlib.blake2b(b"|".join(part.tobytes() for part in rows), digest_size=12).hexdigest()
-
-    @cached_property
     def inputs(self) -> dict[str, Any]:
         """Everything that the run of this cell depends on, by name."""
-        method, searched = self.method, len(self.grid) > 1
-        search = self.config.search.model_dump(exclude_none=True) if searched else {}
+        method, search = self.method, {}
+        if len(self.grid) > 1:
+            search = self.config.search.model_dump(exclude_none=True, exclude={"time_limit"})
+            # Which of equal points is chosen, and what a staged search tries, depends on their order.
+            search["axes"] = [name for name, values in method.all_axes if len(values) > 1]
         return {
-            **self._where,
-            "version": __version__,
+            **self.fit_inputs.by_name(),
             **{f"search.{name}": value for name, value in search.items()},
-            "time_limit": self.config.search.time_limit,
             **{f"method.{name}": value for name, value in method.resolved().items()},
         }
 
     @cached_property
     def key(self) -> str:
         """Identifies everything that the run of this cell depends on."""
-        return trial_key(**self.inputs)
+        return run_key(self.inputs)
 
     def outcome(self, journal: Mapping[str, TrialRecord]) -> Outcome:
         """Return how far the search is by the journal: the fits it asks for next, or what it chose."""
@@ -179,9 +168,9 @@ class Cell:
             try:
                 stage = next(search) if values is None else search.send(values)
             except StopIteration as stop:
-                chosen = None if stop.value is None else self.twins[stop.value]
+                chosen = None if stop.value is None else self.equivalent[stop.value]
                 return Outcome((), tuple(asked), chosen, None if stop.value is None else means[stop.value])
-            points = dict.fromkeys(self.twins[i] for i in stage.points)
+            points = dict.fromkeys(self.equivalent[i] for i in stage.points)
             trials = [Trial(i, fold, stage.fraction) for fold in self.searched_folds for i in points]
             asked |= dict.fromkeys(trials)
             missing = tuple(trial for trial in trials if self.trial(*trial).key not in journal)
@@ -195,8 +184,8 @@ class Cell:
 
         A point that failed in some fold is out: its mean would be over other folds than the others'.
         """
-        twin = self.twins[index]
-        records = [journal[self.trial(twin, fold, fraction).key] for fold in self.searched_folds]
+        first = self.equivalent[index]
+        records = [journal[self.trial(first, fold, fraction).key] for fold in self.searched_folds]
         if any(record.error for record in records):
             return None
         defined = [record.value for record in records if record.value is not None]
@@ -240,12 +229,28 @@ class Cell:
 def cells(config: ExperimentConfig, data: Data) -> Iterator[Cell]:
     """Yield the cells of one data set, split by split."""
     search = config.search
+    of_methods = {method.name: method_inputs(method) for method in config.methods.values()}
     for number, split in enumerate(data.splits):
-        seed = int(trial_key(data=data.hash, split=split.name, seed=config.seed)[:8], 16)
         mask = data.mask(number)
-        Y, known = data.dataset.Y[split.train], None if data.known is None else data.known[mask, split.train]
+        known = None if data.known is None else data.known[mask]
+        seed = drawn_seed(data=data.hash, split=split.name, seed=config.seed)
+        Y = data.dataset.Y[split.train]
         with config.places.errors_at("search", about=f"'{data.dataset.name}': "):
-            pairs = kfold(Y if known is None else Y & known, search.folds, seed, search.stratified)
+            pairs = kfold(Y if known is None else Y & known[split.train], search.folds, seed, search.stratified)
         folds = tuple((split.train[train], split.train[test]) for train, test in pairs)
+        of_folds = rows_hash(*(rows for pair in folds for rows in pair))
+        inputs = FitInputs(
+            data=data.hash,
+            rows=rows_hash(split.train, split.test),
+            scale=config.scale,
+            seed=config.seed,
+            known=None if known is None else rows_hash(known),
+            missing_labels=config.split.missing_labels or None,
+            time_limit=search.time_limit,
+            version=__version__,
+        )
         for method in config.methods.values():
-            yield Cell(config, method, data, split, folds, mask)
+            defaults, sources = of_methods[method.name]
+            searched = any(len(values) > 1 for _, values in method.all_axes)
+            mine = replace(inputs, folds=of_folds if searched else None, defaults=defaults, sources=sources)
+            yield Cell(config, method, data, split, folds, mask, mine)

@@ -1,49 +1,52 @@
-"""What a fit is called: the key of a grid point on given rows, and which grid points give the same fits."""
+"""Grid points as fits: their keys and seeds, and which of them give the same fits."""
 
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from mlrank.config import GridPoint, MethodConfig, SearchConfig
-from mlrank.records import trial_key
+from mlrank.config import GridPoint, MethodConfig
+from mlrank.records.identity import FitInputs, FitSettings, TrialPlace, defaults_of, seed_of, trial_key
+from mlrank.records.sources import source_hashes
 from mlrank.search import Point
 from mlrank.solvers import SOLVERS, Capabilities
+from mlrank.thresholds import THRESHOLDS
 
-__all__ = ["idle_settings", "point_of", "twins_of"]
+__all__ = ["equivalent_points", "idle_settings", "method_inputs", "point_of"]
 
 
-def point_of(
-    where: Mapping[str, Any],
-    search: SearchConfig,
-    method: MethodConfig,
-    grid: GridPoint,
-    fold: int | None,
-    fraction: float = 1.0,
-) -> Point:
-    """Return a grid point as a fit.
+def method_inputs(method: MethodConfig) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return what the fits of a method depend on beside what is written: defaults and sources; see FitInputs."""
+    own = ":" in method.solver
+    parts: dict[str, tuple[type[Any], Any]] = {"threshold": (THRESHOLDS[method.threshold], method.threshold_axes)}
+    if not own:  # the defaults of a class of the user's own stand in its source
+        parts["solver"] = (method.solver_class, method.axes)
+    if method.projection_class is not None:
+        parts["projection"] = (method.projection_class, method.projection_axes)
+    defaults = {
+        f"{part}.{name}": value
+        for part, (kind, axes) in parts.items()
+        for name, value in defaults_of(kind, dict(axes)).items()
+    }
+    return defaults, source_hashes(method.solver) if own else {}
 
-    Parameters
-    ----------
-    where : what identifies the rows, and what is done with them whatever the method
-    fold : None for the fit on the whole training part
-    fraction : of the training rows of the fold
-    """
-    place = dict(where)
-    if fold is not None:
-        place |= {"fold": fold, "folds": search.folds, "stratified": search.stratified, "metric": search.metric}
-    fit = place | {"solver": method.solver, "settings": grid.settings}
-    if method.projection is not None:
-        fit["projection"] = {"kind": method.projection} | grid.projection_settings
-    bounds: dict[str, Any] = {} if search.time_limit is None else {"time_limit": search.time_limit}
-    if fraction < 1.0:
-        bounds["fraction"] = fraction
-    threshold = {"kind": method.threshold, "scores": method.threshold_scores} | grid.threshold_settings
-    seed = int(trial_key(**fit | _solved(method, grid))[:8], 16)
-    key = trial_key(**fit, **bounds, threshold=threshold)
+
+def point_of(inputs: FitInputs, method: MethodConfig, grid: GridPoint, place: TrialPlace | None) -> Point:
+    """Return a grid point as a fit in a fold; with no place, as the one on the whole training part."""
+    point = FitSettings(
+        method.solver,
+        grid.settings,
+        method.threshold,
+        method.threshold_scores,
+        grid.threshold_settings,
+        method.projection,
+        grid.projection_settings,
+    )
+    seed = seed_of(inputs, point, place, _same_model(method, grid))
+    key = trial_key(inputs, point, place)
     return Point(grid.settings, grid.threshold_settings, key, seed, grid.projection_settings)
 
 
-def twins_of(method: MethodConfig) -> tuple[int, ...]:
+def equivalent_points(method: MethodConfig) -> tuple[int, ...]:
     """Return of each grid point the first one that gives the same fits: the only one of them to be fitted."""
     first: dict[str, int] = {}
     return tuple(first.setdefault(_canonical(method, point), place) for place, point in enumerate(method.grid()))
@@ -74,15 +77,14 @@ def _plainest(solver: Any) -> Any:
     return solver.canonical() if Capabilities.of(solver).has_canonical else solver
 
 
-def _solved(method: MethodConfig, point: GridPoint) -> dict[str, Any]:
-    """Return what a point has in place of its solver and settings where it is the same as a point of another solver.
+def _same_model(method: MethodConfig, point: GridPoint) -> tuple[str, Mapping[str, Any]] | None:
+    """Return the other solver and its settings that give the same model as a point; None where there is none.
 
     Both then draw by the same seed, and their results agree to the last bit.
     """
     kind = type(_plainest(method.solver_class(**point.settings)))
     key = SOLVERS.key_of(kind)
     if kind is method.solver_class or key is None:
-        return {}
+        return None
     known = {setting.name for setting in fields(kind)}
-    settings = {name: value for name, value in point.settings.items() if name in known}
-    return {"solver": key, "settings": settings}
+    return key, {name: value for name, value in point.settings.items() if name in known}

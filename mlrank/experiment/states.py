@@ -7,14 +7,15 @@ from typing import Any
 from mlrank.config import ExperimentConfig
 from mlrank.experiment.cell import Cell
 from mlrank.experiment.run import plan_cells
-from mlrank.records import RunFolder, TrialRecord, held_keys
+from mlrank.records import RunFolder, TrialRecord, held_keys, software_info
+from mlrank.records.run import SoftwareInfo
 
 __all__ = ["Change", "RunState", "changes", "run_states"]
 
 
 @dataclass(frozen=True)
 class RunState:
-    """A run: how far its search is, and the last line of each error.
+    """A run: how far its search is, the last line of each error, and what software of then differs from that of now.
 
     `state` is "done" or "failed" as stored; "stale" if what is stored depends on something that has changed since;
     "running" if a process is at it; else "planned".
@@ -27,6 +28,7 @@ class RunState:
     n_done: int
     n_trials: int
     errors: tuple[str, ...]
+    other_software: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,13 @@ def run_states(config: ExperimentConfig, folder: RunFolder) -> list[RunState]:
     UserError
         If the data are not at hand: what is stored may not belong to them.
     """
-    journal, at_work = folder.journal.read(), held_keys(folder.path / "claims")
-    return [_state(cell, folder, journal, at_work) for _, mine in plan_cells(config) for cell in mine]
+    journal, at_work, now = folder.journal.read(), held_keys(folder.path / "claims"), software_info()
+    return [_state(cell, folder, journal, at_work, now) for _, mine in plan_cells(config) for cell in mine]
 
 
-def _state(cell: Cell, folder: RunFolder, journal: Mapping[str, TrialRecord], at_work: set[str]) -> RunState:
+def _state(
+    cell: Cell, folder: RunFolder, journal: Mapping[str, TrialRecord], at_work: set[str], now: SoftwareInfo
+) -> RunState:
     record = folder.find_run(*cell.name)
     outcome = cell.outcome(journal)
     keys = [cell.trial(*trial).key for trial in outcome.asked]
@@ -63,7 +67,21 @@ def _state(cell: Cell, folder: RunFolder, journal: Mapping[str, TrialRecord], at
         state = "running"
     else:
         state = "planned" if record is None else "stale"
-    return RunState(*cell.name, state, len(trials), cell.n_trials, tuple(errors))
+    other = () if record is None else _other_software(record.software, now)
+    return RunState(*cell.name, state, len(trials), cell.n_trials, tuple(errors), other)
+
+
+def _other_software(then: SoftwareInfo, now: SoftwareInfo) -> tuple[str, ...]:
+    """Return what has another version now; the threads are not those of a fit now."""
+    pairs: list[tuple[str, str | None, str | None]]
+    pairs = [("mlrank", then.mlrank, now.mlrank), ("Python", then.python, now.python)]
+    pairs += [(name, then.packages.get(name), now.packages.get(name)) for name in {**then.packages, **now.packages}]
+    pairs += [("BLAS", ", ".join(then.blas), ", ".join(now.blas)), ("commit", then.commit, now.commit)]
+    return tuple(f"{name} {_shown(old)} (now {_shown(new)})" for name, old, new in pairs if old != new)
+
+
+def _shown(version: str | None) -> str:
+    return version[:40] if version else "none"
 
 
 def changes(config: ExperimentConfig, folder: RunFolder, method: str) -> dict[str, list[Change] | None]:
@@ -87,7 +105,9 @@ def _compare(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
     names = dict.fromkeys((*now, *then))
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in now.items()}
     pairs = ((name, then.get(name), plain.get(name)) for name in names)
-    return [Change(*pair) for pair in pairs if pair[1] != pair[2]]
+    changed = [Change(*pair) for pair in pairs if pair[1] != pair[2]]
+    # Which rows are in which fold, and which entries are hidden, follows from the others.
+    return [change for change in changed if change.name not in ("folds", "known")] or changed
 
 
 def _last_line(error: str) -> str:

@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from mlrank.config import ExperimentConfig, load_stored_config
-from mlrank.experiment.points import point_of, twins_of
+from mlrank.experiment.points import equivalent_points, point_of
 from mlrank.records import RunFolder, RunRecord, SearchTrial, TrialRecord
+from mlrank.records.identity import FitInputs, TrialPlace
 
 __all__ = ["stored_trials"]
-
-# The inputs of a run that tell what its fits were made on.
-_WHERE = ("data", "rows", "scale", "seed", "missing_labels")
 
 
 def stored_trials(folder: RunFolder, records: list[RunRecord] | None = None) -> list[SearchTrial]:
@@ -36,11 +34,11 @@ def stored_trials(folder: RunFolder, records: list[RunRecord] | None = None) -> 
 
 
 def _of_run(record: RunRecord, config: ExperimentConfig, journal: Mapping[str, TrialRecord]) -> Iterator[SearchTrial]:
-    method, metric = config.methods[record.method], config.search.metric
-    grid, twins = method.grid(), twins_of(method)
+    method, search = config.methods[record.method], config.search
+    grid, equivalent = method.grid(), equivalent_points(method)
     if len(grid) < 2:
         return
-    where = {name: record.inputs[name] for name in _WHERE if name in record.inputs}
+    inputs = FitInputs.from_names(record.inputs)
     parts = (("project.", method.projection_axes), ("", method.axes), ("threshold.", method.threshold_axes))
     searched = {f"{part}{name}" for part, axes in parts for name, values in axes if len(values) > 1}
     for place, point in enumerate(grid):
@@ -50,7 +48,8 @@ def _of_run(record: RunRecord, config: ExperimentConfig, journal: Mapping[str, T
             **{f"threshold.{name}": value for name, value in point.threshold_settings.items()},
         }
         settings = {name: value for name, value in everything.items() if name in searched}
-        for fold in range(config.search.folds):
-            key = point_of(where, config.search, method, grid[twins[place]], fold).key
+        for fold in range(search.folds):
+            trial = TrialPlace(fold, search.folds, search.stratified, search.metric)
+            key = point_of(inputs, method, grid[equivalent[place]], trial).key
             if key in journal:
-                yield SearchTrial(*record.names, fold, settings, metric, journal[key])
+                yield SearchTrial(*record.names, fold, settings, search.metric, journal[key])

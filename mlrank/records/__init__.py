@@ -2,7 +2,7 @@
 
 from mlrank.records.atomic import dump_json, safe_name
 from mlrank.records.folder import RunFolder
-from mlrank.records.journal import Journal, trial_key
+from mlrank.records.journal import Journal
 from mlrank.records.locks import WorkLocks, held_keys
 from mlrank.records.run import FORMAT, RunRecord, SearchTrial, TrialRecord, run_label
 from mlrank.records.software import checkout_commit, environment, software_info
@@ -22,5 +22,4 @@ __all__ = [
     "run_label",
     "safe_name",
     "software_info",
-    "trial_key",
 ]

@@ -1,11 +1,10 @@
 """The journal of finished trials: one JSON line each, on the disk before the next, safe against any cut."""
 
-import hashlib
 import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from mlrank.errors import UserError
 from mlrank.processes import locked
@@ -13,7 +12,7 @@ from mlrank.records.atomic import dump_json, make_folder, os_errors
 from mlrank.records.locks import LOCK
 from mlrank.records.run import TrialRecord
 
-__all__ = ["Journal", "trial_key"]
+__all__ = ["Journal"]
 
 
 @dataclass(frozen=True)
@@ -119,37 +118,3 @@ def _cut_torn_tail(handle: IO[bytes]) -> None:
     last = block[before + 1 :]
     if not last.endswith(b"\n") or _parse(last) is None:
         handle.truncate(start + before + 1)
-
-
-def trial_key(**parts: Any) -> str:
-    """Return 24 hexadecimal digits that identify `parts`, whatever their order or that of mappings inside.
-
-    Raises
-    ------
-    ValueError
-        For NaN, which is not equal to itself, and for values that JSON cannot hold.
-
-    >>> trial_key(a=1, b={"x": 2.0, "y": 3}) == trial_key(b={"y": 3, "x": 2.0}, a=1)
-    True
-    """
-    text = json.dumps(_canonical(parts), sort_keys=True, separators=(",", ":"))
-    return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
-
-
-def _canonical(value: Any) -> Any:
-    if hasattr(value, "tolist"):  # numpy scalars and arrays
-        value = value.tolist()
-    if isinstance(value, dict):
-        for key in value:
-            if not isinstance(key, str):
-                raise ValueError(f"a key must be a string, found {key!r}")
-        return {key: _canonical(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_canonical(item) for item in value]
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        if value != value:
-            raise ValueError("NaN cannot be part of a key")
-        return value
-    raise ValueError(f"{value!r} ({type(value).__name__}) cannot be part of a key")

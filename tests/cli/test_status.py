@@ -1,10 +1,13 @@
 """``mlrank status``, ``mlrank why`` and ``--retry-failed``."""
 
 import json
+import sys
+from dataclasses import asdict
 
+import numpy as np
 import pytest
 
-from mlrank.records import RunFolder, WorkLocks
+from mlrank.records import RunFolder, WorkLocks, software_info, sources
 from tests.cli.test_commands import mlrank, write_config  # noqa: F401  a fixture
 from tests.experiment.small import small_data, write_libsvm
 
@@ -87,6 +90,77 @@ def test_why_names_the_line_the_data_and_the_version(mlrank, tmp_path, monkeypat
     assert second.startswith(f"{where}mlrank's version was ")
     code, _, err = mlrank("why", config, "Binary-SWM")
     assert (code, "Did you mean 'Binary-SVM'?" in err) == (1, True)
+
+
+def test_why_names_the_file_of_a_class_that_was_edited(mlrank, tmp_path, monkeypatch):  # noqa: F811
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "edited_solver.py").write_text("import edited_part\nfrom tests.experiment.small import Means\n")
+    part = tmp_path / "edited_part.py"
+    part.write_text("x = 1\n")
+    own = (FLAKY[0], "{solver: 'edited_solver:Means', shift: [0, 1]}")
+    config = write_config(tmp_path / "c.yaml", own)
+    mlrank("train", config, "--jobs", 1, "--quiet")
+    where = "train / official / Binary-SVM: "
+    assert mlrank("why", "results/small", "Binary-SVM")[1] == f"{where}nothing has changed since it was run\n"
+    part.write_text("x = 2\n")
+    del sys.modules["edited_solver"], sys.modules["edited_part"]
+    sources._first_hashes.cache_clear()
+    for run in (config, "results/small"):
+        _, out, _ = mlrank("why", run, "Binary-SVM")
+        assert out.startswith(f"{where}the file edited_part.py changed (hash ")
+        assert out.count("\n") == 1
+
+
+def test_runs_made_with_other_software_are_counted(mlrank, states, tmp_path):  # noqa: F811
+    mlrank("train", write_config(tmp_path / "c.yaml"), "--jobs", 1, "--quiet")
+    assert [state["other_software"] for state in states("results/small")[2]] == [[], []]
+    path = tmp_path / "results/small/runs/train/official/Binary-SVM.json"
+    record = json.loads(path.read_text())
+    assert record["software"] == asdict(software_info()) | {"threads": 1, "blas": list(software_info().blas)}
+    record["software"]["packages"]["numpy"] = "1.0"
+    path.write_text(json.dumps(record))
+    line = f"1 run made with other software than now: numpy 1.0 (now {np.__version__})\n"
+    assert mlrank("status")[1].endswith(line)
+
+
+OLD_RUN = {"format": 1, "dataset": {"name": "d"}, "split": "official", "method": "A", "status": "done"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["train", "c.yaml"],
+        ["train", "c.yaml", "--dry-run"],
+        ["status"],
+        ["status", "c.yaml"],
+        ["why", "c.yaml", "Binary-SVM"],
+        ["why", "results/small", "Binary-SVM"],
+        ["table", "results/small"],
+        ["plot", "results/small", "sensitivity"],
+        ["report", "results/small"],
+        ["evaluate", "results/small"],
+        ["compare", "results/small"],
+    ],
+)
+def test_a_folder_of_an_older_version_is_told_and_left_alone(mlrank, tmp_path, words):  # noqa: F811
+    config = write_config(tmp_path / "c.yaml")
+    folder = tmp_path / "results/small"
+    for name, content in {
+        "config.yaml": config.read_text(),
+        "trials.jsonl": '{"key": "a", "value": 1.0, "error": null, "time": {"fit": 1.0}}\n',
+        "planned.json": "[]",
+        "runs/d/official/A.json": json.dumps(OLD_RUN),
+    }.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    before = {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
+    code, out, err = mlrank(*words)
+    assert (code, out) == (1, "")
+    assert err.startswith("mlrank: results/small: made by an older version of mlrank, in format 1 (this one reads 2); ")
+    assert err.endswith("choose another --results folder or delete it\n")
+    assert err.count("\n") == 1
+    assert {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")} == before
 
 
 def test_status_where_nothing_was_run_is_one_line(mlrank):  # noqa: F811

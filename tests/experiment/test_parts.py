@@ -232,10 +232,10 @@ def test_grid_points_that_differ_in_settings_without_effect_are_fitted_once(tmp_
     (record,) = folder.runs()
     assert record.search.n_trials == 2 * (1 + 3) * 3
     ((_, (cell,)),) = plan_cells(config)
-    assert cell.twins == (0, 0, 0, 3, 4, 5, 6, 6, 6, 9, 10, 11)
+    assert cell.equivalent == (0, 0, 0, 3, 4, 5, 6, 6, 6, 9, 10, 11)
     values = {(p.settings["C"], p.settings["lam"], p.settings["nu"]): i for i, p in enumerate(cell.grid)}
     means = {
-        key: np.mean([folder.journal.read()[cell.trial(cell.twins[i], fold).key].value for fold in range(3)])
+        key: np.mean([folder.journal.read()[cell.trial(cell.equivalent[i], fold).key].value for fold in range(3)])
         for key, i in values.items()
     }
     assert record.search.best == max(means.values())

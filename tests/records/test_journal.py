@@ -1,13 +1,9 @@
-import json
 import os
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mlrank.errors import UserError
-from mlrank.records import Journal, TrialRecord, journal, trial_key
+from mlrank.records import Journal, TrialRecord, journal
 from mlrank.records.run import TimeInfo
 from mlrank.stored import dump_json
 
@@ -127,56 +123,3 @@ def test_a_full_disk_is_one_line(path, monkeypatch):
     monkeypatch.setattr(journal.os, "fsync", full)
     with pytest.raises(UserError, match=r"trials.jsonl: cannot write the journal: no space left on device"):
         Journal(path).append(TrialRecord("a"))
-
-
-values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-def reversed_mappings(value):
-    if isinstance(value, dict):
-        return {key: reversed_mappings(value[key]) for key in reversed(list(value))}
-    return [reversed_mappings(item) for item in value] if isinstance(value, list) else value
-
-
-@given(values)
-def test_keys_do_not_depend_on_the_order_of_mappings(value):
-    key = trial_key(a=value, b=1)
-    assert trial_key(b=1, a=reversed_mappings(value)) == key
-    assert len(key) == 24
-    assert int(key, 16) >= 0
-
-
-def test_keys_tell_apart_what_differs():
-    base = {"dataset": "x", "fold": 1, "settings": {"C": 1.0, "lam": 4.0}}
-    others = [
-        {**base, "dataset": "y"},
-        {**base, "fold": 2},
-        {**base, "settings": {"C": 4.0, "lam": 1.0}},
-        {**base, "settings": {"C": 1.0000000000000002, "lam": 4.0}},
-        {**base, "settings": [["C", 1.0], ["lam", 4.0]]},
-        {**base, "extra": None},
-    ]
-    assert len({trial_key(**parts) for parts in [base, *others]}) == 7
-
-
-def test_a_key_is_the_documented_hash():
-    import hashlib
-
-    text = json.dumps({"C": 0.1, "name": "é"}, sort_keys=True, separators=(",", ":"))
-    assert trial_key(name="é", C=np.float64(0.1)) == hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
-
-
-@pytest.mark.parametrize("value", [float("nan"), [np.float64("nan")], {"x": float("nan")}])
-def test_nan_cannot_be_part_of_a_key(value):
-    with pytest.raises(ValueError, match="NaN"):
-        trial_key(value=value)
-
-
-@pytest.mark.parametrize("value", [object(), {1: 2}, {"x"}])
-def test_other_values_cannot_be_part_of_a_key(value):
-    with pytest.raises(ValueError, match="key"):
-        trial_key(value=value)

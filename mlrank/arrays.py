@@ -26,7 +26,9 @@ Features: TypeAlias = Any
 
 
 def as_features(X: Any) -> Features:
-    """Return `X` as C-contiguous float64 ndarray or canonical csr_array with int32 indices; no copy where it is one.
+    """Return `X` as C-contiguous float64 ndarray or canonical csr_array with int32 indices; `X` itself where it is one.
+
+    Every public function that takes features begins with it, so that other sparse formats and dtypes work as well.
 
     Raises
     ------
@@ -34,6 +36,8 @@ def as_features(X: Any) -> Features:
         If `X` is not two-dimensional.
     """
     if issparse(X):
+        if _is_features(X):
+            return X
         sparse = csr_array(X, dtype=np.float64)
         if not sparse.has_canonical_format:
             sparse = sparse.copy() if sparse.data is getattr(X, "data", None) else sparse
@@ -50,6 +54,13 @@ def as_features(X: Any) -> Features:
     if dense.ndim != 2:
         raise ValueError(f"X must have two dimensions, found {dense.ndim}")
     return dense
+
+
+def _is_features(X: Any) -> bool:
+    """Whether a sparse matrix has the form that compiled loops take."""
+    if not isinstance(X, csr_array) or X.dtype != np.float64:
+        return False
+    return X.indices.dtype == X.indptr.dtype == np.int32 and bool(X.has_canonical_format)
 
 
 def as_dense(X: Features) -> FloatArray:

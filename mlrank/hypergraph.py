@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray, take_rows
+from mlrank.arrays import BoolArray, Features, FloatArray, as_features, take_rows
 
 __all__ = [
     "EXPANSIONS",
@@ -24,20 +24,20 @@ __all__ = [
 def intra_class_distance(X: Features, Y: BoolArray) -> FloatArray:
     """Return the mean squared distance between two different rows of each label, shape (n_labels,).
 
-    Rank-HLapSVM paper, eq. 30, by the closed form 2 (d sum|x|^2 - |sum x|^2) / (d (d - 1)) on centred rows: the cost is
+    Rank-HLapSVM paper, eq. 30, in closed form 2 (d sum|x|^2 - |sum x|^2) / (d (d - 1)) on centered rows: the cost is
     one product Y'X instead of all pairs. Labels with fewer than two rows get 0.
     """
-    H = csr_array(Y, dtype=np.float64)
+    X, H = as_features(X), csr_array(Y, dtype=np.float64)
     size = np.asarray(Y.sum(axis=0), dtype=np.float64)
     center = np.asarray(X.mean(axis=0)).ravel()
     if issparse(X):
-        # Centred sums without densifying: |x - c|^2 and sum(x - c) from the sparse products.
+        # Centered sums without densifying: |x - c|^2 and sum(x - c) from the sparse products.
         squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2 * (X @ center) + center @ center
         sums = np.asarray((H.T @ X).todense()) - size[:, None] * center
     else:
-        centred = X - center
-        squares = np.einsum("ij,ij->i", centred, centred)
-        sums = H.T @ centred
+        centered = X - center
+        squares = np.einsum("ij,ij->i", centered, centered)
+        sums = H.T @ centered
     pairs = size * (size - 1)
     total = 2 * (size * (H.T @ squares) - np.einsum("ej,ej->e", sums, sums))
     distance: FloatArray = np.divide(total, pairs, out=np.zeros_like(total), where=pairs > 0)
@@ -53,7 +53,7 @@ def euclidean_distance(X: Features, Y: BoolArray) -> FloatArray:
     """
     from sklearn.metrics import pairwise_distances_chunked  # a second to load, which many fits need not
 
-    distance = np.zeros(Y.shape[1])
+    X, distance = as_features(X), np.zeros(Y.shape[1])
     for label, relevant in enumerate(Y.T):
         rows = take_rows(X, np.flatnonzero(relevant))
         d = rows.shape[0]
@@ -81,7 +81,7 @@ def laplacian_gram(X: Features, Y: BoolArray, weights: FloatArray) -> FloatArray
     O(n m^2 + k m^2) flops and O(m^2) memory; L, (n_samples, n_samples), is never formed. A bias column would add a zero
     row and column, because L maps constants to zero.
     """
-    root = np.sqrt(vertex_degree(Y, weights))
+    X, root = as_features(X), np.sqrt(vertex_degree(Y, weights))
     H = csr_array(Y, dtype=np.float64)
     if issparse(X):
         scaled = X * root[:, None]
@@ -99,7 +99,7 @@ def laplacian_gram(X: Features, Y: BoolArray, weights: FloatArray) -> FloatArray
 def expansion_factor(Y: BoolArray, expansion: str, weights: FloatArray) -> FloatArray:
     """Return H0, (n_samples, n_labels), with S = H0 H0' the similarity of an expansion; S is never formed.
 
-    Hypergraph spectral paper, eq. 3 (clique), 6 (star), 7 (zhou). For cca, S = Y(Y'Y)^+Y' of the centred labels and H0
+    Hypergraph spectral paper, eq. 3 (clique), 6 (star), 7 (zhou). For cca, S = Y(Y'Y)^+Y' of the centered labels and H0
     is an orthonormal basis of their range (section 3.2), with fewer columns where labels are dependent. Rows without a
     label have degree zero and a zero row. Clique degrees count the row itself, which keeps S at most the identity.
 
@@ -112,16 +112,16 @@ def expansion_factor(Y: BoolArray, expansion: str, weights: FloatArray) -> Float
 
 
 def _clique(Y: BoolArray, weights: FloatArray) -> FloatArray:
-    return _normalised(Y, vertex_degree(Y, weights), np.sqrt(weights))
+    return _normalized(Y, vertex_degree(Y, weights), np.sqrt(weights))
 
 
 def _star(Y: BoolArray, weights: FloatArray) -> FloatArray:
     size = np.maximum(Y.sum(axis=0), 1)
-    return _normalised(Y, Y @ (weights / size), np.sqrt(weights) / size)
+    return _normalized(Y, Y @ (weights / size), np.sqrt(weights) / size)
 
 
 def _zhou(Y: BoolArray, weights: FloatArray) -> FloatArray:
-    return _normalised(Y, Y @ weights, np.sqrt(weights / np.maximum(Y.sum(axis=0), 1)))
+    return _normalized(Y, Y @ weights, np.sqrt(weights / np.maximum(Y.sum(axis=0), 1)))
 
 
 def _cca(Y: BoolArray, weights: FloatArray) -> FloatArray:
@@ -131,7 +131,7 @@ def _cca(Y: BoolArray, weights: FloatArray) -> FloatArray:
     return found
 
 
-def _normalised(Y: BoolArray, degree: FloatArray, edge: FloatArray) -> FloatArray:
+def _normalized(Y: BoolArray, degree: FloatArray, edge: FloatArray) -> FloatArray:
     root = np.sqrt(np.divide(1.0, degree, out=np.zeros(len(degree)), where=degree > 0))
     factor: FloatArray = Y * root[:, None] * edge
     return factor

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray
+from mlrank.arrays import BoolArray, Features, FloatArray, as_features
 
 __all__ = ["SCALERS", "SCALINGS", "MinMax", "NoScaling", "Scaler", "Scaling", "Standard", "UnitL1", "UnitL2"]
 
@@ -69,6 +69,7 @@ class ColumnScaling:
 
     def __call__(self, X: Features) -> Features:
         """Return scaled features of the kind (ndarray or csr_array) the scaling was fitted to."""
+        X = as_features(X)
         if X.shape[1] != self.divisor.size:
             raise ValueError(f"the scaling was fitted to {self.divisor.size} features, found {X.shape[1]}")
         if issparse(X) != (self.shift is None):
@@ -101,6 +102,7 @@ class RowScaling:
 
     def __call__(self, X: Features) -> Features:
         """Return features of the same kind whose rows have norm 1 or 0."""
+        X = as_features(X)
         largest = _no_zeros(_row_max(X))
         # Dividing by the largest entry first keeps squares of huge and tiny numbers in range.
         X = _divide_rows(X, largest)
@@ -126,7 +128,7 @@ class Untouched:
 
     def __call__(self, X: Features) -> Features:
         """Return `X` itself."""
-        return X
+        return as_features(X)
 
     def arrays(self) -> Mapping[str, FloatArray]:
         """Return no arrays."""
@@ -155,6 +157,7 @@ class Standard:
 
     def fit(self, X_train: Features) -> Scaling:
         """Return the scaling of (n_samples, n_features) training features."""
+        X_train = as_features(X_train)
         low, high = _column_range(X_train)
         mean = np.asarray(X_train.mean(axis=0))
         if not issparse(X_train):
@@ -176,6 +179,7 @@ class MinMax:
 
     def fit(self, X_train: Features) -> Scaling:
         """Return the scaling of (n_samples, n_features) training features."""
+        X_train = as_features(X_train)
         low, high = _column_range(X_train)
         if not issparse(X_train):
             return _columns(low, high - low, low == high, "")

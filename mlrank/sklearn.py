@@ -13,6 +13,7 @@ from mlrank.arrays import BoolArray, FloatArray, as_features
 from mlrank.errors import unknown_name
 from mlrank.search.crossfit import heldout_scores, own_scores
 from mlrank.solvers import SOLVERS, Capabilities, TrainingSet
+from mlrank.solvers.aliases import new_key
 from mlrank.thresholds import THRESHOLDS
 
 __all__ = ["MultiLabelRanker"]
@@ -144,6 +145,7 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         given = getattr(self, name)
         if not isinstance(given, str):
             return given
+        given = new_key(given) if name == "solver" else given
         if given not in PARTS[name]:
             raise ValueError(unknown_name(name, given, PARTS[name]))
         return PARTS[name][given]()

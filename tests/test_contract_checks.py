@@ -220,7 +220,7 @@ def test_every_check_has_a_solver_that_breaks_it():
     assert {check for check, *_ in BREAKERS} | {"stored"} == set(CHECKS)
 
 
-def test_a_sound_solver_that_says_it_minimises_something_it_does_not():
+def test_a_sound_solver_that_says_it_minimizes_something_it_does_not():
     with pytest.raises(Broken, match="the objective is nan"):
         CHECKS["certificate"](Subject(Ridge, objective=True))
     CHECKS["certificate"](Subject(Ridge, objective=False))

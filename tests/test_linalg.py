@@ -1,4 +1,4 @@
-"""Centred rows, bases and block conjugate gradients against dense numpy."""
+"""Centered rows, bases and block conjugate gradients against dense numpy."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from mlrank.linalg import (
     GramOperator,
     SymmetricOperator,
     block_cg,
-    centre_columns,
+    center_columns,
     orthonormal_columns,
     range_basis,
 )
@@ -28,7 +28,7 @@ def some_rows(n=30, m=12, shift=2.0, seed=0):
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("mean", [None, "zero", "other"])
-def test_centred_rows_are_the_dense_difference(sparse, mean):
+def test_centered_rows_are_the_dense_difference(sparse, mean):
     X = some_rows()
     mean = {None: None, "zero": np.zeros(12), "other": np.linspace(-1, 1, 12)}[mean]
     dense = X - (X.mean(axis=0) if mean is None else mean)
@@ -277,7 +277,7 @@ def test_block_cg_without_shift_finds_the_solution_of_least_norm():
     assert pytest.approx(np.linalg.pinv(A) @ B, abs=1e-7) == X
 
 
-def test_centre_columns():
+def test_center_columns():
     A = some_rows()
-    assert centre_columns(A).mean(axis=0) == pytest.approx(np.zeros(12), abs=1e-15)
-    assert centre_columns(A) - A == pytest.approx(np.tile(-A.mean(axis=0), (30, 1)))
+    assert center_columns(A).mean(axis=0) == pytest.approx(np.zeros(12), abs=1e-15)
+    assert center_columns(A) - A == pytest.approx(np.tile(-A.mean(axis=0), (30, 1)))

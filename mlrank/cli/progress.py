@@ -91,6 +91,8 @@ class _Reporter:
         if self.done or not self.console.is_terminal:
             kept = f", {self.done} of them already done" if self.done else ""
             self._line(f"{self.total} fit{'s'[: self.total != 1]}{kept}")
+        for note in event.notes:
+            self._line(note)
         for method, names in event.idle.items():
             self._line(f"{method}: {', '.join(names)} {'has' if len(names) == 1 else 'have'} no effect on its fits")
         if event.jobs_requested is not None and event.jobs_requested > jobs:

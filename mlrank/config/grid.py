@@ -45,6 +45,8 @@ class MethodConfig:
     projection_class : type or None
         What the rows go through before the solver, a value of PROJECTIONS.
     projection_axes : like `axes`
+    notes : tuple of str
+        Which old names the configuration uses.
     """
 
     name: str
@@ -56,6 +58,7 @@ class MethodConfig:
     threshold_axes: Axes = ()
     projection_class: type[Any] | None = None
     projection_axes: Axes = ()
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def projection(self) -> str | None:

@@ -67,6 +67,7 @@ def _read_method(name: str, block: Any, findings: Findings) -> MethodConfig | No
         findings(f"method '{name}' must be a mapping such as {{solver: rank_svm, C: 1}}, found {show(block)}", *where)
         return None
     before = len(findings.problems)
+    block, notes = _in_new_words(block, where, findings)
     find = partial(foreign_class, settings=block) if findings.stored else solver_class
     solver = _named("solver", "solver", block, find, where, findings)
     threshold = _read_threshold(block.get("threshold", "zero"), (*where, "threshold"), findings)
@@ -81,7 +82,23 @@ def _read_method(name: str, block: Any, findings: Findings) -> MethodConfig | No
         return None
     for tried, its_axes in ((solver, axes), (threshold_class(threshold[0]), threshold[2]), projection):
         check_points(tried, its_axes, where, findings)
-    return MethodConfig(name, block["solver"], solver, axes, *threshold, *projection)
+    return MethodConfig(name, block["solver"], solver, axes, *threshold, *projection, notes)
+
+
+def _in_new_words(block: dict[str, Any], where: Where, findings: Findings) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return a method whose solver and settings have their new names, and a note for each that was renamed."""
+    from mlrank.solvers.aliases import new_spelling
+
+    key = block.get("solver")
+    if not isinstance(key, str):
+        return block, ()
+    beside = {name: block[name] for name in BESIDE if name in block}
+    try:
+        written = new_spelling(key, {name: value for name, value in block.items() if name not in BESIDE})
+    except ValueError as error:
+        findings(str(error), *where, key=True)
+        return block, ()
+    return {**beside, "solver": written.key, **written.settings}, written.notes
 
 
 def _read_projection(given: Any, where: Where, findings: Findings) -> tuple[type[Any] | None, Axes]:

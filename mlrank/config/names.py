@@ -129,7 +129,9 @@ def projection_class(name: str) -> type[Any]:
 def solver_class(name: str) -> type[Any]:
     """Return the solver of a key of SOLVERS or of an import path "package.module:ClassName", or raise ValueError."""
     from mlrank.solvers import SOLVERS
+    from mlrank.solvers.aliases import new_key
 
+    name = new_key(name)
     if ":" in name:
         return _imported(name)
     if name not in SOLVERS:

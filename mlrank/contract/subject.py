@@ -35,7 +35,7 @@ class Subject:
     faithful : with which labels that are easy to tell apart are told apart
     hard : with which one iteration is not enough
     label_order : whether labels in another order give the same scores in that order
-    objective : whether it minimises anything; None if that is not known
+    objective : whether it minimizes anything; None if that is not known
     """
 
     solver: type[Any]

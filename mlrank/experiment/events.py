@@ -43,6 +43,8 @@ class PlanEvent:
         Workers that fit into memory, and that were asked for; None where they are not of this machine.
     idle : mapping of method to names of settings
         Settings that a configuration gives values to which change nothing.
+    notes : tuple of str
+        Old names that the configuration uses.
     """
 
     total: int
@@ -51,6 +53,7 @@ class PlanEvent:
     jobs: int | None = None
     jobs_requested: int | None = None
     idle: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

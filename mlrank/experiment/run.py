@@ -176,7 +176,8 @@ def _plan_event(
     left = [(cell.name, cell.n_trials - coordinator.n_done(cell) + 1) for _, mine in todo for cell in mine]
     missing = tuple(MissingFits(*entry) for entry in left)
     idle = {name: tuple(settings) for name, method in config.methods.items() if (settings := idle_settings(method))}
-    return PlanEvent(total, total - sum(entry.fits for entry in missing), missing, jobs, requested, idle)
+    notes = tuple(dict.fromkeys(note for method in config.methods.values() for note in method.notes))
+    return PlanEvent(total, total - sum(entry.fits for entry in missing), missing, jobs, requested, idle, notes)
 
 
 def _largest_fit(planned: Sequence[Planned]) -> float:

@@ -11,6 +11,7 @@ from mlrank.explain.rules import rules_of
 from mlrank.metrics import METRICS
 from mlrank.recipes import CELL_VERDICTS, CLAIM_VERDICTS, GRADES, load_recipe, recipes
 from mlrank.solvers import PROJECTIONS, SOLVERS, Capabilities
+from mlrank.solvers.aliases import new_key
 from mlrank.tables import RUNTIMES, Grid, Shown
 from mlrank.thresholds import THRESHOLDS
 
@@ -67,6 +68,7 @@ def explain(name: str) -> list[Topic]:
         "verdict": _VERDICTS,
         "recipe": dict.fromkeys(recipes()),
     }
+    name = new_key(name)
     found = [_MAKERS[kind](name) for kind, names in known.items() if name in names]
     if not found:
         every = [other for names in known.values() for other in names]

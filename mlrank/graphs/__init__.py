@@ -1,4 +1,4 @@
-"""Nearest-neighbour graphs: exact neighbours, edge weights, degrees, Laplacians and what is computed from them.
+"""Nearest-neighbor graphs: exact neighbors, edge weights, degrees, Laplacians and what is computed from them.
 
 A graph is its adjacency matrix, a symmetric csr_array with a zero diagonal; no (n_samples, n_samples) matrix is formed.
 """

@@ -1,4 +1,4 @@
-"""The selection of nearest neighbours from lower bounds on squared distances, in compiled code.
+"""The selection of nearest neighbors from lower bounds on squared distances, in compiled code.
 
 Of each row the `n_kept` least lower bounds are kept in a heap; the rows they belong to are compared in float64. Where
 that cannot be shown to be enough, all rows whose lower bound is low enough are compared.
@@ -12,7 +12,7 @@ from mlrank.compiled import njit
 
 Array = np.ndarray[Any, Any]
 
-# Lower bounds kept beyond the neighbours asked for: rounding rarely moves more across the border.
+# Lower bounds kept beyond the neighbors asked for: rounding rarely moves more across the border.
 SPARE = 8
 # As many bounds are compared with the border at once.
 CHUNK = 64
@@ -22,7 +22,7 @@ ROOM = 1e-12
 
 @njit(cache=True)
 def dense_block(X: Array, bounds: Array, error: Array, begin: int, indices: Array, squares: Array) -> int:
-    """Fill the neighbours of the rows from `begin` on; return how many pairs were compared in float64."""
+    """Fill the neighbors of the rows from `begin` on; return how many pairs were compared in float64."""
     n, k = X.shape[0], indices.shape[1]
     kept = min(n - 1, k + SPARE)
     heap, places = np.empty(kept, bounds.dtype), np.empty(kept, np.int64)
@@ -53,7 +53,7 @@ def dense_block(X: Array, bounds: Array, error: Array, begin: int, indices: Arra
 
 @njit(cache=True)
 def listed_rows(X: Array, rows: Array, candidates: Array, indptr: Array, indices: Array, squares: Array) -> None:
-    """Fill the neighbours of some rows with the nearest of their candidates, given as in CSR; rows are no own ones."""
+    """Fill the neighbors of some rows with the nearest of their candidates, given as in CSR; rows are no own ones."""
     for t in range(rows.shape[0]):
         i = rows[t]
         nearest, distance = indices[i], squares[i]
@@ -78,7 +78,7 @@ def sparse_rows(
     indices: Array,
     squares: Array,
 ) -> int:
-    """Fill the neighbours of all rows, given as CSR and as CSC; return how many pairs were compared one by one."""
+    """Fill the neighbors of all rows, given as CSR and as CSC; return how many pairs were compared one by one."""
     n, k = indices.shape
     kept = min(n - 1, k + SPARE)
     heap, places = np.empty(kept), np.empty(kept, np.int64)

@@ -57,8 +57,8 @@ def laplacian_product(A: csr_array, X: Features) -> FloatArray:
         product: FloatArray = (X.T @ (T @ X)).toarray()
     else:
         # L takes constants off anyway; done before, features far from the origin cost no digits.
-        centred = X - X.mean(axis=0)
-        product = centred.T @ (T @ centred)
+        centered = X - X.mean(axis=0)
+        product = centered.T @ (T @ centered)
     return product + product.T
 
 
@@ -75,5 +75,5 @@ def without_means(V: FloatArray, part: IntArray) -> FloatArray:
     """
     members = csr_array((np.ones(len(part)), part, np.arange(len(part) + 1)), shape=(len(part), int(part.max()) + 1))
     means = (members.T @ V) / np.bincount(part)[:, None]
-    centred: FloatArray = V - means[part]
-    return centred
+    centered: FloatArray = V - means[part]
+    return centered

@@ -1,10 +1,10 @@
-"""Exact nearest neighbours of every row among the other rows.
+"""Exact nearest neighbors of every row among the other rows.
 
 The result is that of brute force in float64: squared distances are sums of (x_f - z_f)^2 in the order of the features,
 the same for dense and CSR rows, and of rows at equal distance the one with the lower index is nearer.
 
 Dense rows are compared by matrix products in float32, a block of rows at a time. What comes out is lowered by a bound
-on its rounding error, so that no neighbour can be missed: only rows whose lower bound is below the k-th best upper
+on its rounding error, so that no neighbor can be missed: only rows whose lower bound is below the k-th best upper
 bound are compared in float64. Sparse rows are compared through the columns they share.
 """
 
@@ -81,7 +81,7 @@ def _of_tree(X: FloatArray, indices: IntArray, squares: FloatArray) -> None:
 
 
 def _among_equals(X: FloatArray, rows: IntArray, indices: IntArray, squares: FloatArray) -> None:
-    """Fill the neighbours of rows that have more equals than neighbours: the first of these, without themselves."""
+    """Fill the neighbors of rows that have more equals than neighbors: the first of these, without themselves."""
     if not rows.size:
         return
     k = indices.shape[1]
@@ -115,7 +115,7 @@ def _of_dense(X: FloatArray, indices: IntArray, squares: FloatArray) -> None:
 def _factors(X: FloatArray, precision: np.dtype[Any]) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return (left, right, error): left_i . right_j is at most |x_i - x_j|^2 - |x_i|^2 + error_i, but for the scale.
 
-    The product falls short of that by at most 2 (error_i + error_j). Rows are centred and scaled to a length of at most
+    The product falls short of that by at most 2 (error_i + error_j). Rows are centered and scaled to length at most
     one, so that nothing overflows in float32.
     """
     mean = X.mean(axis=0)
@@ -126,7 +126,7 @@ def _factors(X: FloatArray, precision: np.dtype[Any]) -> tuple[FloatArray, Float
     unit, tiny = float(np.finfo(precision).eps), float(np.finfo(precision).tiny)
     # A product of d + 1 terms in any order, its factors rounded, is wrong by (d + 4) unit |x||z| at most.
     error = (X.shape[1] + 4) * unit * squares
-    # What centring itself has rounded, in units of the longest row.
+    # What centering itself has rounded, in units of the longest row.
     shift = 4 * np.finfo(np.float64).eps * (np.linalg.norm(mean) / longest + 1) * np.sqrt(X.shape[1])
     error += 4 * shift * np.sqrt(squares) + shift**2 + (X.shape[1] + 4) * tiny
     left = np.column_stack([A, np.ones(len(A))]).astype(precision)

@@ -1,6 +1,6 @@
-"""Nearest neighbours of a set of rows, from which those of the rows in any order follow without another distance.
+"""Nearest neighbors of a set of rows, from which those of the rows in any order follow without another distance.
 
-Of rows at equal distance the one with the lower index is nearer, so neighbours depend on the order of the rows; the
+Of rows at equal distance the one with the lower index is nearer, so neighbors depend on the order of the rows; the
 distances do not. What is found once are the nearest rows together with all that are as near as the last of them.
 """
 
@@ -44,7 +44,7 @@ def knn_with_ties(X: Features, n_neighbors: int) -> tuple[IntArray, IntArray, Fl
     indices, squares = knn(rows, wide)
     last = squares[:, n_neighbors - 1]
     near = squares <= last[:, None]
-    # The next row is as near as the last neighbour: more may be.
+    # The next row is as near as the last neighbor: more may be.
     unfinished = np.flatnonzero(near[:, -1]) if wide < n - 1 else np.empty(0, dtype=np.int64)
     near[unfinished] = False
     owners, places, distances = [np.nonzero(near)[0]], [indices[near]], [squares[near]]

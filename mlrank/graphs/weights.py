@@ -1,6 +1,6 @@
-"""Graphs on the rows: each row is joined to its nearest neighbours, with weights that fall with the distance.
+"""Graphs on the rows: each row is joined to its nearest neighbors, with weights that fall with the distance.
 
-A row chooses its neighbours, so the choice is not mutual. `symmetrize="max"` keeps an edge that either end has chosen,
+A row chooses its neighbors, so the choice is not mutual. `symmetrize="max"` keeps an edge that either end has chosen,
 "mutual" one that both have; the weight is the same from both ends. A graph of so few rows that `n_neighbors` are not
 there joins every row to all others. Edges whose weight underflows to zero are none.
 """
@@ -34,13 +34,13 @@ def self_tuning_graph(
     ----------
     X : (n_samples, n_features) ndarray or csr_array
     n_neighbors : int
-        Neighbours that each row chooses, all others if there are fewer.
+        Neighbors that each row chooses, all others if there are fewer.
     scale_neighbor : int
-        s_i is the distance to the neighbour of this rank, or to the last if there are fewer. Where it is zero, among
+        s_i is the distance to the neighbor of this rank, or to the last if there are fewer. Where it is zero, among
         equal rows, s_i is the least distance above zero, and 1 if all rows are equal.
     symmetrize : {"max", "mutual"}
     find : callable
-        Finds neighbours as `knn` does, perhaps from what was found before.
+        Finds neighbors as `knn` does, perhaps from what was found before.
 
     Returns
     -------
@@ -61,34 +61,34 @@ def self_tuning_graph(
 
 
 def gaussian_graph(
-    X: Features, n_neighbors: int, sigma: float | None = None, symmetrize: str = "max", find: Finder = knn
+    X: Features, n_neighbors: int, width: float | None = None, symmetrize: str = "max", find: Finder = knn
 ) -> csr_array:
-    """Return the graph with weights exp(-|x_i - x_j|^2 / sigma).
+    """Return the graph with weights exp(-|x_i - x_j|^2 / width).
 
     Parameters
     ----------
     X, n_neighbors, symmetrize, find : as in `self_tuning_graph`
-    sigma : float, optional
-        The mean squared distance between a row and its neighbours by default (1 if that is zero).
+    width : float, optional
+        The mean squared distance between a row and its neighbors by default (1 if that is zero).
 
     Returns
     -------
     (n_samples, n_samples) csr_array
     """
     _check(n_neighbors, symmetrize)
-    if sigma is not None and not 0 < sigma < np.inf:
-        raise ValueError(f"sigma must be a number above 0, found {sigma}")
+    if width is not None and not 0 < width < np.inf:
+        raise ValueError(f"width must be a number above 0, found {width}")
     rows = as_features(X)
     if rows.shape[0] == 1:
         return csr_array((1, 1), dtype=np.float64)
     indices, squares = find(rows, min(n_neighbors, rows.shape[0] - 1))
-    return _symmetric(indices, np.exp(-squares / (sigma or squares.mean() or 1.0)), symmetrize)
+    return _symmetric(indices, np.exp(-squares / (width or squares.mean() or 1.0)), symmetrize)
 
 
 def cosine_graph(
     X: Features, n_neighbors: int, tau: float = 1.0, symmetrize: str = "max", find: Finder = knn
 ) -> csr_array:
-    """Return the graph with weights exp(-(1 - cos(x_i, x_j)) / tau), neighbours by largest cosine.
+    """Return the graph with weights exp(-(1 - cos(x_i, x_j)) / tau), neighbors by largest cosine.
 
     Rows of zeros have no direction and hence no edges.
 

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mlrank.arrays import Features, FloatArray, as_dense
+from mlrank.arrays import Features, FloatArray, as_dense, as_features
 
 __all__ = [
     "HISTOGRAM_KERNELS",
@@ -19,6 +19,7 @@ __all__ = [
     "Kernel",
     "KernelFunction",
     "canonical",
+    "feature_pair",
 ]
 
 S = TypeVar("S")
@@ -39,7 +40,13 @@ class KernelFunction:
 
     def __call__(self, X: Features, Z: Features, gamma: float = 1.0, degree: int = 3, coef0: float = 1.0) -> FloatArray:
         """Return kernel values of all rows of `X` with all rows of `Z`."""
-        return self.finish(self.base(X, Z), gamma, degree, coef0)
+        return self.finish(self.base(*feature_pair(X, Z)), gamma, degree, coef0)
+
+
+def feature_pair(X: Features, Z: Features) -> tuple[Features, Features]:
+    """Return both as features, one object where they are one."""
+    rows = as_features(X)
+    return rows, rows if Z is X else as_features(Z)
 
 
 def _inner(X: Features, Z: Features) -> FloatArray:

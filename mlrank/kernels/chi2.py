@@ -24,6 +24,7 @@ from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_dense, as_features
 from mlrank.kernels import _chi2_loops as loops
+from mlrank.kernels import feature_pair
 from mlrank.kernels.histograms import check_histograms
 
 __all__ = ["chi2_distances", "chi2_similarities"]
@@ -44,6 +45,7 @@ def chi2_distances(X: Features, Z: Features) -> FloatArray:
     ValueError
         If a feature is below 0 or not a number, or rows have different numbers of features.
     """
+    X, Z = feature_pair(X, Z)
     similarity = _half_similarities(X, Z)
     sums_X = np.asarray(X.sum(axis=1))
     sums_Z = sums_X if Z is X else np.asarray(Z.sum(axis=1))
@@ -53,7 +55,7 @@ def chi2_distances(X: Features, Z: Features) -> FloatArray:
 
 def chi2_similarities(X: Features, Z: Features) -> FloatArray:
     """Return S (n_rows_of_X, n_rows_of_Z); raises as `chi2_distances`."""
-    similarity = _half_similarities(X, Z)
+    similarity = _half_similarities(*feature_pair(X, Z))
     similarity *= 2.0
     return similarity
 

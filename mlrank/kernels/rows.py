@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf
 
-from mlrank.arrays import Features, FloatArray, IntArray, as_dense, read_only
+from mlrank.arrays import Features, FloatArray, IntArray, as_dense, as_features, read_only
 from mlrank.kernels import KERNELS
 
 __all__ = ["KernelRows", "check_gram"]
@@ -37,6 +37,7 @@ class KernelRows:
     """
 
     def __init__(self, X: Features, kernel: str, degree: int = 3, coef0: float = 1.0, keep: bool = True) -> None:
+        X = as_features(X)
         self.X, self.kernel, self.degree, self.coef0, self.keep = X, kernel, degree, coef0, keep
         self._training: FloatArray | None = None
         self._scored: tuple[Any, FloatArray | None] = (None, None)
@@ -58,6 +59,7 @@ class KernelRows:
         ValueError
             If the kernel is precomputed and `X` has not one column for each training row.
         """
+        X = as_features(X)
         if self.kernel == "precomputed" and X.shape[1] != self.X.shape[0]:
             raise ValueError(wrong_width(self.X.shape[0], X.shape[1]))
         return self._finish(np.ascontiguousarray(self._base(X)[:, rows]), gamma)

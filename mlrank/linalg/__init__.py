@@ -1,9 +1,9 @@
-"""Linear algebra that solvers share: sparse centred rows, orthonormal bases, conjugate gradients, shrinking."""
+"""Linear algebra that solvers share: sparse centered rows, orthonormal bases, conjugate gradients, shrinking."""
 
 from mlrank.linalg.bases import orthonormal_columns, range_basis
 from mlrank.linalg.block import BlockLanczos, LanczosSolution, block_cg
 from mlrank.linalg.operators import GramOperator, SymmetricOperator
-from mlrank.linalg.rows import CenteredRows, centre_columns, without_constants
+from mlrank.linalg.rows import CenteredRows, center_columns, without_constants
 from mlrank.linalg.shrink import Shrunk, largest_singular_value, shrink_singular_values, singular_values_below
 
 __all__ = [
@@ -14,7 +14,7 @@ __all__ = [
     "Shrunk",
     "SymmetricOperator",
     "block_cg",
-    "centre_columns",
+    "center_columns",
     "largest_singular_value",
     "orthonormal_columns",
     "range_basis",

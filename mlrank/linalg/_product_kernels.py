@@ -7,11 +7,11 @@ from mlrank.compiled import njit
 # Rows that are written to at a time where a triangle is copied: as many lines of memory stay in the cache.
 TILE = 64
 
-__all__ = ["centred_product", "symmetric_product"]
+__all__ = ["centered_product", "symmetric_product"]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
-def centred_product(data: Any, indices: Any, indptr: Any, V: Any, left: Any, right: Any, out: Any) -> None:
+def centered_product(data: Any, indices: Any, indptr: Any, V: Any, left: Any, right: Any, out: Any) -> None:
     """Set out = A V - left right' for A in CSR form, V and `out` row-major.
 
     Four nonzeros at a time: a row of `out` is then read and written a quarter as often, which is half the time of one

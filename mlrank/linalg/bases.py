@@ -32,7 +32,7 @@ def range_basis(A: FloatArray, tol: float = 1e-10, full: bool = False) -> tuple[
 def orthonormal_columns(A: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return (Q, R) with A = QR; Q has orthonormal columns also where A is short of rank.
 
-    Cholesky factorisation of the small Gram matrix, several times faster than reflections on a tall matrix; once more
+    Cholesky factorization of the small Gram matrix, several times faster than reflections on a tall matrix; once more
     where the columns are not so independent that one round is as accurate, and reflections where two are not.
     """
     Q, R, width = A, np.eye(A.shape[1]), A.shape[1]

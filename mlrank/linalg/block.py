@@ -228,7 +228,7 @@ def _foretold_steps(norms: list[float], goal: float) -> float:
 
 
 def _factor(pivot: FloatArray) -> tuple[str, Any]:
-    """Return a factorisation of a small matrix that may be short of rank."""
+    """Return a factorization of a small matrix that may be short of rank."""
     try:
         return "cholesky", cho_factor(pivot, lower=True, check_finite=False)
     except LinAlgError:

@@ -1,14 +1,14 @@
-"""Centred rows, by products alone where they are sparse."""
+"""Centered rows, by products alone where they are sparse."""
 
 from functools import cached_property
 
 import numpy as np
 from scipy.sparse import issparse
 
-from mlrank.arrays import Features, FloatArray
-from mlrank.linalg._product_kernels import centred_product, symmetric_product
+from mlrank.arrays import Features, FloatArray, as_features
+from mlrank.linalg._product_kernels import centered_product, symmetric_product
 
-__all__ = ["CenteredRows", "centre_columns", "without_constants"]
+__all__ = ["CenteredRows", "center_columns", "without_constants"]
 
 
 class CenteredRows:
@@ -22,13 +22,14 @@ class CenteredRows:
     """
 
     def __init__(self, X: Features, mean: FloatArray | None = None) -> None:
+        X = as_features(X)
         if mean is None:
             X = without_constants(X)
             mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
         self.mean: FloatArray = mean
         self.shape: tuple[int, int] = X.shape
         self.shifted = bool(self.mean.any())
-        # Dense rows are centred once: products are then exact to rounding however far the rows are from the origin.
+        # Dense rows are centered once: products are then exact to rounding however far the rows are from the origin.
         self.rows = X if issparse(X) or not self.shifted else X - self.mean
 
     def times(self, V: FloatArray) -> FloatArray:
@@ -56,7 +57,7 @@ class CenteredRows:
         """Return the dense (n, n) matrix of inner products of rows, or the (m, m) one of columns."""
         if not issparse(self.rows):
             return np.asarray(self.rows @ self.rows.T if dual else self.rows.T @ self.rows)
-        # The centring of both sides as one term and its transpose: for any vector taken off, not only the mean.
+        # The centering of both sides as one term and its transpose: for any vector taken off, not only the mean.
         if dual:
             right = self._ones
             left = np.asarray(self.rows @ self.mean) - (self.mean @ self.mean) / 2
@@ -73,12 +74,13 @@ class CenteredRows:
 def _product(A: Features, V: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
     """Return A V - left right' for a csr_array A."""
     out = np.empty((A.shape[0], V.shape[1]))
-    centred_product(A.data, A.indices, A.indptr, np.ascontiguousarray(V, dtype=np.float64), left, right, out)
+    centered_product(A.data, A.indices, A.indptr, np.ascontiguousarray(V, dtype=np.float64), left, right, out)
     return out
 
 
 def without_constants(X: Features) -> Features:
-    """Return `X` with constant columns set to zero: centred they are zero, where rounding would leave noise."""
+    """Return `X` with constant columns set to zero: centered they are zero, where rounding would leave noise."""
+    X = as_features(X)
     if issparse(X):
         filled = np.flatnonzero(np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0])
         columns = X[:, filled].toarray() if filled.size else np.empty((X.shape[0], 0))
@@ -92,7 +94,7 @@ def without_constants(X: Features) -> Features:
     return np.where(constant, 0.0, X) if (constant & (X[0] != 0)).any() else X
 
 
-def centre_columns(A: FloatArray) -> FloatArray:
+def center_columns(A: FloatArray) -> FloatArray:
     """Return `A` with the mean of each column taken off."""
-    centred: FloatArray = A - A.mean(axis=0)
-    return centred
+    centered: FloatArray = A - A.mean(axis=0)
+    return centered

@@ -180,7 +180,10 @@ def seed_of(
 
 def _in_first_spelling(solver: str, settings: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return a solver and its settings by the names that they had at first: seeds outlive names."""
-    return solver, settings
+    from mlrank.solvers.aliases import old_spelling  # the solvers take a second to load, which readers need not
+
+    written = old_spelling(solver, settings)
+    return written.key, written.settings
 
 
 def drawn_seed(**parts: Any) -> int:

@@ -20,7 +20,7 @@ SOLVERS: Imported[type[Any]] = Imported(
         "faie": "mlrank.solvers.label_space.faie:FaIE",
         "ml_loc": "mlrank.solvers.ml_loc.ml_loc:MLLOC",
         "matrix_completion": "mlrank.solvers.matrix_completion:MatrixCompletion",
-        "miml": "mlrank.solvers.sparse_bayes.compressed_sensing:SparseBayesianCS",
+        "bayes_cs": "mlrank.solvers.sparse_bayes.compressed_sensing:SparseBayesianCS",
         "mlr": "mlrank.solvers.mlr.mlr:MultiLabelRanking",
         "svm_perf": "mlrank.solvers.svm_perf.svm_perf:SVMPerfROC",
         "bknn": "mlrank.solvers.neighbors.bknn:BalancedKNN",

@@ -56,7 +56,7 @@ class TrainingSet:
         their own columns alone.
     keep : callable, optional
         (key, make) -> the arrays that were made before under `key`, or else those of ``make()``. The key must tell all
-        that they depend on. Neighbours of rows are kept by it: they are the same in each fold of a split.
+        that they depend on. Neighbors of rows are kept by it: they are the same in each fold of a split.
 
     Raises
     ------

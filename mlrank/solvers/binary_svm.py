@@ -3,7 +3,7 @@
 For each label, with signs s_i = +1 or -1::
 
     loss="hinge"          min_w,b  1/2 |w|^2 + C sum_i max(0, 1 - s_i f(x_i))            bias free      (LIBSVM)
-    loss="squared_hinge"  min_w,b  1/2 (|w|^2 + b^2) + C sum_i max(0, 1 - s_i f(x_i))^2  bias penalised (LIBLINEAR)
+    loss="squared_hinge"  min_w,b  1/2 (|w|^2 + b^2) + C sum_i max(0, 1 - s_i f(x_i))^2  bias penalized (LIBLINEAR)
 
 `objective` is the sum over labels and `optimality` the relative duality gap of that sum, computed here from the weights
 and dual variables that the library returns (for the squared hinge loss the dual variables are 2 C max(0, 1 - s f)). The
@@ -63,7 +63,7 @@ class BinarySVM:
     gamma, degree, coef0 : float, int, float
         Of the kernel.
     loss : {"hinge", "squared_hinge"}
-        The first is LIBSVM's, with a free bias; the second LIBLINEAR's, with a penalised one, and faster on many rows.
+        The first is LIBSVM's, with a free bias; the second LIBLINEAR's, with a penalized one, and faster on many rows.
     tol : float
         Relative duality gap to reach.
     max_iter : int

@@ -12,7 +12,7 @@ It is ordinary discriminant analysis of rows repeated once for each label. Rows 
 count for nothing. S_w^+ of a singular S_w throws away the directions in which classes do not scatter, often the best
 ones; S_t^+ keeps them, and gives the same directions where S_w is regular on the range of S_t (erratum 4.8).
 
-A direction lies in the span of the rows less m, so with fewer labelled rows than features everything is computed in
+A direction lies in the span of the rows less m, so with fewer labeled rows than features everything is computed in
 coordinates of that span, and sparse rows are only ever multiplied. Cost: min(n, d)^2 max(n, d) + min(n, d)^3.
 """
 
@@ -65,23 +65,23 @@ class WeightedRows:
     """diag(root) (X - 1 mean'), by products only where X is sparse."""
 
     def __init__(self, X: Features, root: FloatArray, mean: FloatArray) -> None:
-        self.centred = CenteredRows(X, mean)
+        self.centered = CenteredRows(X, mean)
         self.root = root
 
     def transpose_times(self, V: FloatArray) -> FloatArray:
         """Return the product of the transposed rows with `V`."""
-        return self.centred.transpose_times(self.root[:, None] * V)
+        return self.centered.transpose_times(self.root[:, None] * V)
 
     def gram(self, dual: bool) -> FloatArray:
         """Return the matrix of inner products of rows, or of columns."""
         if dual:
-            return self.root[:, None] * self.centred.gram(dual=True) * self.root
-        rows = self.centred.rows
+            return self.root[:, None] * self.centered.gram(dual=True) * self.root
+        rows = self.centered.rows
         if not issparse(rows):
             weighted = self.root[:, None] * rows
             return np.asarray(weighted.T @ weighted)
         scaled = diags_array(self.root) @ rows
-        mean = self.centred.mean
+        mean = self.centered.mean
         # The mean is that of the weighted rows, so what it takes off is one outer product.
         gram: FloatArray = (scaled.T @ scaled).toarray() - float(self.root @ self.root) * np.outer(mean, mean)
         return gram
@@ -131,12 +131,12 @@ class BLDA:
             If all classes have the same mean, such as with one label or none: there is no direction then.
         """
         carried = train.Y.sum(axis=1)
-        labelled = np.flatnonzero(carried)
-        if not labelled.size:
+        labeled = np.flatnonzero(carried)
+        if not labeled.size:
             raise UserError(f"blda needs rows with labels, found none among {train.n_samples}")
-        X, weight = without_constants(train.X[labelled]), carried[labelled].astype(np.float64)
+        X, weight = without_constants(train.X[labeled]), carried[labeled].astype(np.float64)
         mean = np.asarray(weight @ X).ravel() / weight.sum()
-        scatters = _scatters(X, train.Y[labelled], weight, mean)
+        scatters = _scatters(X, train.Y[labeled], weight, mean)
         eigenvalues, U = self._directions(scatters, train.n_features)
         r = min(self.n_components or train.n_labels - 1, train.n_labels - 1, len(eigenvalues))
         if r == 0:

@@ -1,6 +1,6 @@
 """How far the passes over Rank-SVM rows flatten their spectrum: the bound theta of `FlatRows`, round by round.
 
-Mostly theta follows how the gap divides between the proximal step and its distance to the centre. At large C that can
+Mostly theta follows how the gap divides between the proximal step and its distance to the center. At large C that can
 fail, with theta at its top and a gap that falls no more, though it falls at some other theta; then these are tried in
 turn, for longer each time, and the best is kept while it pays.
 """
@@ -13,7 +13,7 @@ from mlrank.arrays import FloatArray
 
 __all__ = ["LONE", "Flattening", "search"]
 
-# Part of the gap that the distance to the proximal centre may make up, as a ratio to the step's own gap.
+# Part of the gap that the distance to the proximal center may make up, as a ratio to the step's own gap.
 BALANCE = 0.3
 # A gap this many times that of zero weights in one of the first rounds shows a theta that is far too small.
 RUNAWAY = 30.0
@@ -53,7 +53,7 @@ class Flattening:
         self.theta = self.search.send(gap) or self.theta
 
     def adapt(self, gap: float, outer: float) -> None:
-        """Move theta by the absolute `gap` and the part `outer` of it that is distance to the centre."""
+        """Move theta by the absolute `gap` and the part `outer` of it that is distance to the center."""
         self.rounds += 1
         self.first_gap = gap if self.rounds == 1 else self.first_gap
         inner = max(gap - outer, 1e-12 * gap)

@@ -1,6 +1,6 @@
 """Ridge regression with a free bias, for every penalty and target at once, from one eigen-decomposition of the rows.
 
-Let Xc be the centred rows, or the centred rows in a kernel's feature space, with the thin singular value decomposition
+Let Xc be the centered rows, or the centered rows in a kernel's feature space, with thin singular value decomposition
 U S V'. Only the smaller Gram matrix is decomposed, so U is known through V where there are more rows than features: no
 matrix of n x n arises then, and sparse rows stay sparse. For targets Z with column means m::
 
@@ -17,7 +17,7 @@ from scipy.linalg import eigh
 
 from mlrank.arrays import Features, FloatArray, read_only
 from mlrank.kernels import Kernel
-from mlrank.linalg import CenteredRows, centre_columns
+from mlrank.linalg import CenteredRows, center_columns
 from mlrank.solvers.base import FitInfo
 from mlrank.solvers.models import KernelModel, LinearModel
 
@@ -107,16 +107,16 @@ def linear_space(rows: CenteredRows) -> RidgeSpace:
     return RidgeSpace(values, vectors, dual, rows, np.zeros(0))
 
 
-def kernel_space(X: Features, kernel: Kernel, centred: bool = True, bias: float = 0.0) -> RidgeSpace:
-    """Decompose the kernel matrix of `X`, centred or as it is, with `bias` added to every entry."""
-    return gram_space(kernel(X, X) + bias, centred)
+def kernel_space(X: Features, kernel: Kernel, centered: bool = True, bias: float = 0.0) -> RidgeSpace:
+    """Decompose the kernel matrix of `X`, centered or as it is, with `bias` added to every entry."""
+    return gram_space(kernel(X, X) + bias, centered)
 
 
-def gram_space(K: FloatArray, centred: bool = True) -> RidgeSpace:
-    """Decompose a kernel matrix, centred or as it is."""
-    level = K.mean(axis=0) if centred else np.zeros(len(K))
-    if centred:
-        K = centre_columns(centre_columns(K).T)
+def gram_space(K: FloatArray, centered: bool = True) -> RidgeSpace:
+    """Decompose a kernel matrix, centered or as it is."""
+    level = K.mean(axis=0) if centered else np.zeros(len(K))
+    if centered:
+        K = center_columns(center_columns(K).T)
         K = (K + K.T) / 2
     values, vectors = _spectrum(K)
     return RidgeSpace(values, vectors, True, None, level)

@@ -77,10 +77,10 @@ def row_graph(train: TrainingSet, solver: Any) -> RowGraph:
 
 
 def too_few_rows(n_neighbors: int, n_rows: int) -> tuple[str, ...]:
-    """Return the note that a row has fewer others than the neighbours it should choose, if so."""
+    """Return the note that a row has fewer others than the neighbors it should choose, if so."""
     if n_neighbors < n_rows:
         return ()
-    return (f"{n_neighbors} neighbours asked for, {n_rows - 1} other rows there: each row is joined to all",)
+    return (f"{n_neighbors} neighbors asked for, {n_rows - 1} other rows there: each row is joined to all",)
 
 
 def neighbor_finder(train: TrainingSet) -> Finder:

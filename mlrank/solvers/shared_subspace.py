@@ -1,12 +1,12 @@
 """Shared-subspace least squares (MLLS, also called MLSSM): labels share a subspace of the features.
 
-Problem (Ji, Tang, Yu & Ye, "Extracting shared subspace for multi-label classification", KDD 2008), with centred rows X
+Problem (Ji, Tang, Yu & Ye, "Extracting shared subspace for multi-label classification", KDD 2008), with centered rows X
 and labels Y (0 and 1), weights U = W + Theta'V and orthonormal rows of Theta, `rank` many::
 
     min_{U, V, Theta}  1/n |X U - Y|^2 + alpha |U - Theta'V|^2 + beta |U|^2
 
-V = Theta U, and Theta spans the best subspace, so that what lies outside it is penalised by alpha + beta, what lies
-inside by beta. The paper solves a generalised eigenproblem of n_features rows. Here, with X = P S Q', E = S^2/n + beta,
+V = Theta U, and Theta spans the best subspace, so that what lies outside it is penalized by alpha + beta, what lies
+inside by beta. The paper solves a generalized eigenproblem of n_features rows. Here, with X = P S Q', E = S^2/n + beta,
 D = E + alpha and R = S P'Y/n, that problem is one of n_labels rows: its vectors L are those of (D E)^-1/2 R, and then
 
     U = Q W,   W = D^-1 (R + alpha E^-1 R T T'),   T the first `rank` eigenvectors of R'(D E)^-1 R,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mlrank.arrays import BoolArray, Features, FloatArray
+from mlrank.arrays import BoolArray, Features, FloatArray, as_features
 
 __all__ = [
     "CUTS",
@@ -89,7 +89,7 @@ class FeatureCut:
     def __call__(self, scores: FloatArray, X: Features, Y: BoolArray | None = None) -> BoolArray:
         """Predict the labels whose score exceeds the threshold of the row."""
         check_scores(scores, X=X)
-        return np.asarray(scores > (np.asarray(X @ self.coef) + self.intercept)[:, None])
+        return np.asarray(scores > (np.asarray(as_features(X) @ self.coef) + self.intercept)[:, None])
 
     def arrays(self) -> Mapping[str, FloatArray]:
         """Return `coef`."""

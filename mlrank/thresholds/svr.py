@@ -25,7 +25,7 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
 from scipy.sparse import csr_array, diags_array, hstack, issparse
 
-from mlrank.arrays import Features, FloatArray, as_dense
+from mlrank.arrays import Features, FloatArray, as_dense, as_features
 
 __all__ = ["LinearFit", "best_bias", "linear_svr"]
 
@@ -67,6 +67,7 @@ def linear_svr(X: Features, target: FloatArray, C: float, epsilon: float, tol: f
     LinearFit
         Its `optimality` exceeds `tol` if that was out of reach.
     """
+    X = as_features(X)
     if np.ptp(target) <= 2 * epsilon:
         # A constant is within epsilon of every target, so beta = 0 is optimal with value 0.
         return LinearFit(np.zeros(X.shape[1]), best_bias(target, epsilon), 0.0, 0.0)

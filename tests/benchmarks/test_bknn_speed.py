@@ -65,7 +65,7 @@ def by_class(searched, n_labels, X, width):
 
 
 def beside_the_loop(name, Z, Y, X, repeats=3):
-    model = BalancedKNN(b=B, sigma=float(Z.shape[1])).fit(TrainingSet(Z, Y))
+    model = BalancedKNN(n_neighbors=B, width=float(Z.shape[1])).fit(TrainingSet(Z, Y))
     prepared, _ = best(lambda: model.decision_function(X[:3]), 1)
     searched = searches(Z, Y)
     ours, loop = [], []
@@ -114,7 +114,7 @@ def growth(name, values, problems):
     """Print the seconds for each of `values`; return the exponent of the power that fits them best."""
     spent = []
     for Z, Y, X in problems:
-        model = BalancedKNN(b=B, sigma=float(Z.shape[1])).fit(TrainingSet(Z, Y))
+        model = BalancedKNN(n_neighbors=B, width=float(Z.shape[1])).fit(TrainingSet(Z, Y))
         model.decision_function(X[:3])
         spent.append(best(lambda: model.decision_function(X))[0])  # noqa: B023
     exponent = float(np.polyfit(np.log(values), np.log(spent), 1)[0])
@@ -135,7 +135,7 @@ def test_growth():
 
 def test_memory():
     Z, Y, X = projected(40_000, 20, n_scored=2000)
-    model = BalancedKNN(b=B, sigma=20.0).fit(TrainingSet(Z, Y))
+    model = BalancedKNN(n_neighbors=B, width=20.0).fit(TrainingSet(Z, Y))
     model.decision_function(X[:3])
     tracemalloc.start()
     model.decision_function(X)

@@ -121,9 +121,9 @@ def _products(n_iter, back, forth, H):
 
 def _targets(train):
     from mlrank.hypergraph import expansion_factor
-    from mlrank.linalg import centre_columns, range_basis
+    from mlrank.linalg import center_columns, range_basis
 
-    return range_basis(centre_columns(expansion_factor(train.Y, "clique", np.ones(train.n_labels))))[0]
+    return range_basis(center_columns(expansion_factor(train.Y, "clique", np.ones(train.n_labels))))[0]
 
 
 def _residual(train, targets, W):

@@ -1,4 +1,4 @@
-"""Neighbours of rows in any order, from what was found once, are those found from the rows in that order."""
+"""Neighbors of rows in any order, from what was found once, are those found from the rows in that order."""
 
 import numpy as np
 import pytest

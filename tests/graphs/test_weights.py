@@ -72,7 +72,7 @@ def test_adjacency_is_symmetric_with_zero_diagonal(key, symmetrize, sparse):
 
 
 def test_equal_rows_take_the_least_distance_above_zero():
-    # Rows 0 to 3 are equal, so that the second neighbour of each is at distance 0; the next row is at distance 2.
+    # Rows 0 to 3 are equal, so that the second neighbor of each is at distance 0; the next row is at distance 2.
     X = np.array([[0.0], [0.0], [0.0], [0.0], [2.0], [5.0]])
     A = self_tuning_graph(X, 5, 2).toarray()
     assert A[0, 1] == 1.0
@@ -93,10 +93,10 @@ def test_all_rows_equal(sparse):
 def test_gaussian_weights():
     X = np.array([[0.0], [1.0], [3.0], [7.0]])
     # Chosen: 0-1, 1-0, 2-1, 3-2 at squared distances 1, 1, 4, 16, with mean 5.5.
-    by_mean, given = gaussian_graph(X, 1).toarray(), gaussian_graph(X, 1, sigma=2.0).toarray()
-    for A, sigma in ((by_mean, 5.5), (given, 2.0)):
+    by_mean, given = gaussian_graph(X, 1).toarray(), gaussian_graph(X, 1, width=2.0).toarray()
+    for A, width in ((by_mean, 5.5), (given, 2.0)):
         expected = np.zeros((4, 4))
-        expected[0, 1], expected[1, 2], expected[2, 3] = np.exp(-1 / sigma), np.exp(-4 / sigma), np.exp(-16 / sigma)
+        expected[0, 1], expected[1, 2], expected[2, 3] = np.exp(-1 / width), np.exp(-4 / width), np.exp(-16 / width)
         assert np.allclose(A, expected + expected.T, rtol=1e-14)
 
 
@@ -120,7 +120,7 @@ def test_a_single_row_and_more_neighbors_than_rows(key):
 
 
 def test_edges_too_weak_for_a_number_are_none():
-    A = gaussian_graph(np.array([[0.0], [1.0], [1e3], [1e3 + 1]]), 2, sigma=1.0)
+    A = gaussian_graph(np.array([[0.0], [1.0], [1e3], [1e3 + 1]]), 2, width=1.0)
     assert A.nnz == 4
 
 
@@ -130,7 +130,7 @@ def test_edges_too_weak_for_a_number_are_none():
         (self_tuning_graph, {"n_neighbors": 0}, "n_neighbors must be at least 1, found 0"),
         (self_tuning_graph, {"n_neighbors": 2, "scale_neighbor": 0}, "scale_neighbor must be at least 1, found 0"),
         (self_tuning_graph, {"n_neighbors": 2, "symmetrize": "min"}, "symmetrize must be one of max, mutual, found"),
-        (gaussian_graph, {"n_neighbors": 2, "sigma": 0.0}, "sigma must be a number above 0, found 0.0"),
+        (gaussian_graph, {"n_neighbors": 2, "width": 0.0}, "width must be a number above 0, found 0.0"),
         (cosine_graph, {"n_neighbors": 2, "tau": -1.0}, "tau must be a number above 0, found -1.0"),
     ],
 )

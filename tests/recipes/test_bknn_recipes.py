@@ -51,7 +51,7 @@ def test_every_option_makes_a_valid_experiment(name, grid):
             assert method.projection == "blda"
             assert ("scale", ("spread",)) in method.projection_axes
         assert config.methods["BKNN"].threshold == "adaptive_f"
-        assert 5 in dict(config.methods["BKNN"].axes)["b"]
+        assert 5 in dict(config.methods["BKNN"].axes)["n_neighbors"]
 
 
 @pytest.mark.parametrize("name", PAPER)

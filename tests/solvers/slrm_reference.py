@@ -41,7 +41,7 @@ def objective(V, Xl, targets, known, M, lam, gamma, loss="squared"):
 
 
 def minimum(Xl, targets, known, M, lam, gamma, loss="squared", steps=20_000):
-    """Return the minimiser by proximal gradient steps, accelerated with restarts, to machine precision or nearly."""
+    """Return the minimizer by proximal gradient steps, accelerated with restarts, to machine precision or nearly."""
     curvature = {"squared": 1.0, "logistic": 0.25, "squared_hinge": 2.0}[loss]
     size = np.linalg.eigvalsh(curvature * Xl.T @ Xl + gamma * M)[-1]
     V = ahead = np.zeros((Xl.shape[1], targets.shape[1]))

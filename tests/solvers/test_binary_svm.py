@@ -31,7 +31,7 @@ def test_objective_is_the_sum_over_labels(loss, sparse):
     assert model.info.objective == pytest.approx(total, rel=1e-10)
 
 
-def test_squared_hinge_reaches_the_minimum_of_a_general_optimiser():
+def test_squared_hinge_reaches_the_minimum_of_a_general_optimizer():
     X, Y = random_problem()
     model = BinarySVM(C=2.0, loss="squared_hinge", tol=1e-9).fit(TrainingSet(X, Y))
     for w, b, y in zip(model.coef, model.intercept, Y.T, strict=True):

@@ -77,8 +77,8 @@ def test_certified_scores(scenario, sparse):
     data = load(scenario)
     convert = csr_array if sparse else np.array
     X, Y, X_test = convert(data["in_X"]), data["in_Y"] == 1, data["in_Xte"]
-    model = fit(X, Y, b=int(data["in_b"]), sigma=float(data["in_sigma"]))
-    own = fit(X, Y, b=int(data["in_b"]), sigma=float(data["in_sigma"]), self_neighbor=True)
+    model = fit(X, Y, n_neighbors=int(data["in_b"]), width=float(data["in_sigma"]))
+    own = fit(X, Y, n_neighbors=int(data["in_b"]), width=float(data["in_sigma"]), self_neighbor=True)
     np.testing.assert_allclose(model.training_scores(), data["bknn_loo_f"], atol=1e-9)
     np.testing.assert_allclose(own.training_scores(), data["bknn_self_f"], atol=1e-9)
     np.testing.assert_allclose(model.decision_function(X), data["bknn_self_f"], atol=1e-9)
@@ -110,7 +110,7 @@ def test_scores_are_those_of_the_formula(seed, n, d, k, b, sparse, own, counts):
     convert = csr_array if sparse else np.array
     assert_nearest(Z, Y, X, b, exclude, sparse, exact=counts)
     for aggregate in ("sum", "mean"):
-        model = fit(convert(Z), Y, b=b, sigma=1.5, aggregate=aggregate)
+        model = fit(convert(Z), Y, n_neighbors=b, width=1.5, aggregate=aggregate)
         scores = model.training_scores() if own else model.decision_function(convert(X))
         with np.errstate(invalid="ignore"):
             expected = brute_scores(Z, Y, X, b, 1.5, exclude, mean=aggregate == "mean")
@@ -122,7 +122,7 @@ def test_scores_are_those_of_the_formula(seed, n, d, k, b, sparse, own, counts):
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("spread", [1e-3, 1e-6])
-def test_neighbours_that_float32_cannot_tell_apart(sparse, spread):
+def test_neighbors_that_float32_cannot_tell_apart(sparse, spread):
     rng = np.random.default_rng(0)
     centers = rng.standard_normal((4, 5)) * 1e3
     Z = np.repeat(centers, 30, axis=0) + spread * rng.standard_normal((120, 5))
@@ -133,7 +133,7 @@ def test_neighbours_that_float32_cannot_tell_apart(sparse, spread):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_neighbours_over_many_orders_of_magnitude(sparse):
+def test_neighbors_over_many_orders_of_magnitude(sparse):
     rng = np.random.default_rng(1)
     Z = rng.standard_normal((60, 4)) * 10.0 ** rng.integers(-6, 7, (60, 1))
     Y = rng.random((60, 3)) < 0.4
@@ -172,7 +172,7 @@ def test_small_blocks_and_chunks_change_nothing(monkeypatch):
 def test_memory_does_not_grow_with_the_rows_that_are_scored():
     rng = np.random.default_rng(4)
     Z, Y = rng.standard_normal((40_000, 3)), rng.random((40_000, 2)) < 0.3
-    model = fit(Z, Y, sigma=1.0)
+    model = fit(Z, Y, width=1.0)
     model.decision_function(Z[:2])
     tracemalloc.start()
     model.decision_function(rng.standard_normal((1500, 3)))
@@ -195,11 +195,11 @@ def test_scores_far_away_are_finite(scale):
 
 def test_rows_so_large_that_distances_overflow_are_refused():
     X, Y = random_problem()
-    model = fit(X, Y, sigma=1.0)
+    model = fit(X, Y, width=1.0)
     with pytest.raises(ValueError, match=r"X must have finite entries below 1e\+150"):
         model.decision_function(X * 1e160)
     with pytest.raises(ValueError, match=r"X must have finite entries below 1e\+150"):
-        fit(np.where(X == X[3, 0], 1e200, X), Y, sigma=1.0).training_scores()
+        fit(np.where(X == X[3, 0], 1e200, X), Y, width=1.0).training_scores()
 
 
 @pytest.mark.parametrize("key", ["bknn", "knn"])
@@ -210,16 +210,16 @@ def test_rows_of_another_width_are_refused(key, n_features):
         model.decision_function(np.ones((2, n_features)))
 
 
-def test_sigma_is_the_median_squared_distance_to_the_nearest_row_unless_given():
+def test_the_width_is_the_median_squared_distance_to_the_nearest_row_unless_given():
     X, Y = random_problem(n=30)
-    labelled = np.flatnonzero(Y.any(axis=1))
-    squares = squares_of(X[labelled], X[labelled])
+    labeled = np.flatnonzero(Y.any(axis=1))
+    squares = squares_of(X[labeled], X[labeled])
     np.fill_diagonal(squares, np.inf)
     median = np.median(squares.min(axis=1))
     assert fit(X, Y).width == pytest.approx(2 * median)
-    assert fit(X, Y, sigma=3.0).width == 6.0
-    assert fit(X, Y, sigma=3.0, sigma_power=2).width == 18.0
-    assert fit(X, Y, sigma_power=2).width == fit(X, Y).width
+    assert fit(X, Y, width=3.0).width == 6.0
+    assert fit(X, Y, width=3.0, width_power=2).width == 18.0
+    assert fit(X, Y, width_power=2).width == fit(X, Y).width
 
 
 def test_scores_do_not_depend_on_place_and_unit_of_the_features():
@@ -228,10 +228,10 @@ def test_scores_do_not_depend_on_place_and_unit_of_the_features():
     np.testing.assert_allclose(fit(1e-3 * X + 5.0, Y).training_scores(), plain, atol=1e-8)
 
 
-def test_duplicates_are_neighbours_of_each_other_and_leave_a_positive_sigma():
+def test_duplicates_are_neighbors_of_each_other_and_leave_a_positive_width():
     X = np.array([[0.0], [0.0], [0.0], [0.0], [1.0], [3.0]])
     Y = np.array([[1, 0], [1, 0], [1, 0], [0, 1], [0, 1], [0, 1]], dtype=bool)
-    model = fit(X, Y, b=2)
+    model = fit(X, Y, n_neighbors=2)
     # nearest squares 0, 0, 0, 0, 1, 4: the median is 0, of those above it 2.5
     assert model.width == 5.0
     # row 0 leaves itself out, not its doubles: labels at squares (0, 0) and (0, 1)
@@ -248,21 +248,21 @@ def test_labels_with_few_or_no_rows_and_rows_without_labels():
     Y[:, 1] = False
     Y[:, 2] = False
     Y[[20, 30], 2] = True
-    model = fit(X, Y, b=5, sigma=2.0)
+    model = fit(X, Y, n_neighbors=5, width=2.0)
     assert model.info.notes == ("2 of 5 labels have fewer than 5 rows",)
     scores = model.decision_function(X)
     assert (scores[:, 1] == -1).all()
     np.testing.assert_allclose(scores, brute_scores(X, Y, X, 5, 2.0), atol=1e-12)
-    part = fit(X[10:], Y[10:], b=5, sigma=2.0)
+    part = fit(X[10:], Y[10:], n_neighbors=5, width=2.0)
     assert part.decision_function(X).tobytes() == scores.tobytes()
     assert fit(X[10:], Y[10:]).width == fit(X, Y).width
-    fair = fit(X, Y, b=5, sigma=2.0, aggregate="mean").decision_function(X)
+    fair = fit(X, Y, n_neighbors=5, width=2.0, aggregate="mean").decision_function(X)
     assert fair[:, 2].mean() > scores[:, 2].mean()
     cut = THRESHOLDS["adaptive_f"]().fit(model.training_scores(), Y, X)
     assert cut.thresholds[1] == np.inf
 
 
-def test_without_any_labelled_row_every_label_scores_zero():
+def test_without_any_labeled_row_every_label_scores_zero():
     X, Y = random_problem()
     model = fit(X, np.zeros_like(Y))
     assert not model.decision_function(X).any()
@@ -283,16 +283,16 @@ def test_a_copy_that_is_sent_holds_the_training_rows_once():
 def test_a_projection_goes_in_front():
     X, Y = random_problem(n=60)
     projection = BLDA(scale="spread").fit(TrainingSet(X, Y))
-    plain = fit(projection.transform(X), Y, b=3)
+    plain = fit(projection.transform(X), Y, n_neighbors=3)
     for project in (BLDA(scale="spread"), {"scale": "spread"}):
-        solver = BalancedKNN(b=3, project=project)
+        solver = BalancedKNN(n_neighbors=3, project=project)
         model = solver.fit(TrainingSet(X, Y))
         assert solver.project == BLDA(scale="spread")
         assert (
             model.decision_function(X[:9]).tobytes() == plain.decision_function(projection.transform(X[:9])).tobytes()
         )
         assert model.training_scores().tobytes() == plain.training_scores().tobytes()
-    sparse = BalancedKNN(b=3, project=BLDA(scale="spread")).fit(TrainingSet(csr_array(X), Y))
+    sparse = BalancedKNN(n_neighbors=3, project=BLDA(scale="spread")).fit(TrainingSet(csr_array(X), Y))
     np.testing.assert_allclose(
         sparse.decision_function(csr_array(X)), plain.decision_function(plain.X_train), atol=1e-9
     )
@@ -303,11 +303,11 @@ def test_a_projection_goes_in_front():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"b": 0}, "b must be a number above 0, found 0"),
-        ({"b": 2.5}, "b must be a whole number, found 2.5"),
-        ({"sigma": 0}, "sigma must be a number above 0, found 0"),
-        ({"sigma": "auto"}, "sigma must be a number above 0, found 'auto'"),
-        ({"sigma_power": 3}, "sigma_power must be 1 or 2, found 3"),
+        ({"n_neighbors": 0}, "n_neighbors must be a number above 0, found 0"),
+        ({"n_neighbors": 2.5}, "n_neighbors must be a whole number, found 2.5"),
+        ({"width": 0}, "width must be a number above 0, found 0"),
+        ({"width": "auto"}, "width must be a number above 0, found 'auto'"),
+        ({"width_power": 3}, "width_power must be 1 or 2, found 3"),
         ({"aggregate": "max"}, "aggregate must be one of sum, mean, found 'max'"),
         ({"project": {"ridge": -1}}, "ridge must be a number, 0 or above, found -1"),
     ],
@@ -324,7 +324,7 @@ def brute_knn(Z, Y, X, count, own=None):
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("counts", [False, True])
-def test_plain_neighbours_are_those_of_brute_force_with_ties_by_number(sparse, counts):
+def test_plain_neighbors_are_those_of_brute_force_with_ties_by_number(sparse, counts):
     rng = np.random.default_rng(6)
     Z = rng.integers(0, 2, (70, 4)).astype(float) if counts else rng.standard_normal((70, 4))
     Y, X = rng.random((70, 3)) < 0.4, Z[::-1][:25] + (0 if counts else 0.1)
@@ -342,12 +342,12 @@ def test_of_two_equal_rows_the_one_with_the_lower_number_is_nearer():
     np.testing.assert_allclose(scores, brute_knn(Z, Y, X, 3), atol=1e-15)
 
 
-def test_plain_neighbours_of_fewer_rows_than_asked_for():
+def test_plain_neighbors_of_fewer_rows_than_asked_for():
     X, Y = random_problem(n=4)
     model = KNN(n_neighbors=10).fit(TrainingSet(X, Y))
     np.testing.assert_allclose(model.decision_function(X[:1]), Y.mean(axis=0)[None])
     np.testing.assert_allclose(model.training_scores()[0], Y[1:].mean(axis=0))
-    assert model.info.notes == ("4 rows, fewer than 10 neighbours",)
+    assert model.info.notes == ("4 rows, fewer than 10 neighbors",)
     alone = KNN().fit(TrainingSet(X[:1], np.ones((1, 2), dtype=bool)))
     assert not alone.training_scores().any()
     with pytest.raises(ValueError, match=r"n_neighbors must be a whole number, found 1\.5"):

@@ -20,18 +20,18 @@ WEIGHT = {
     "faie": "n_components",
     "ml_loc": "lam1",
     "matrix_completion": "lam",
-    "miml": "s2",
+    "bayes_cs": "s2",
     "shared_subspace": "alpha",
     "smse": "tau",
     "mcgf": "b",
-    "bknn": "sigma",
+    "bknn": "width",
     "knn": "n_neighbors",
 }
 # Where that weight may be 0.
 ZERO_ALLOWED = {"shared_subspace", "slrm"}
 # Where the solver finds it by itself if it is None.
 NONE_ALLOWED = {"bknn"}
-# Nothing is minimised: there is no objective.
+# Nothing is minimized: there is no objective.
 NO_OBJECTIVE = {"bknn", "knn"}
 TIGHT = {"hypergraph_spectral": {"svm_tol": 1e-9}}
 HARD = {
@@ -43,17 +43,17 @@ HARD = {
     "matrix_completion": {},
 }
 # With which labels that are easy to tell are told: labels that are compressed are told for small variances alone.
-FAITHFUL = {"miml": {"n_components": 5, "s2": 1e-4, "c2": 1e-4}}
+FAITHFUL = {"bayes_cs": {"n_components": 5, "s2": 1e-4, "c2": 1e-4}}
 # Settings of solvers whose default kernel is not defined for these rows.
 DEFAULTS = {"mlr": {"kernel": "linear"}}
 # Closed forms have no tolerance and never give up.
 CLOSED = {key for key in KEYS if "tol" not in {field.name for field in fields(SOLVERS[key])}}
 # With all labels known it is one as well.
-DIRECT = CLOSED | {"miml"}
+DIRECT = CLOSED | {"bayes_cs"}
 
 
 # Those that draw for each place of a label.
-BY_PLACE = {"miml"}
+BY_PLACE = {"bayes_cs"}
 
 
 def subject_of(key):

@@ -29,8 +29,8 @@ def similarity(Y, expansion):
     size = J.sum(axis=0)
     S = np.zeros((n, n))
     if expansion == "cca":
-        centred = J - J.mean(axis=0)
-        S = centred @ np.linalg.pinv(centred.T @ centred, rcond=1e-10) @ centred.T
+        centered = J - J.mean(axis=0)
+        S = centered @ np.linalg.pinv(centered.T @ centered, rcond=1e-10) @ centered.T
     else:
         edges = [
             np.outer(J[:, e], J[:, e]) * (1.0 if expansion == "clique" else 1.0 / max(size[e], 1)) for e in range(k)
@@ -103,7 +103,7 @@ def test_exact_solves_the_eigenproblem_of_the_paper(expansion, lam, way):
 @pytest.mark.parametrize("way", ["direct", "iterative"])
 @pytest.mark.parametrize(("n", "m"), [(25, 7), (12, 30)])
 @pytest.mark.parametrize("lam", [0.0, 0.7])
-def test_lstsq_minimises_the_ridge_objective(lam, n, m, way):
+def test_lstsq_minimizes_the_ridge_objective(lam, n, m, way):
     X, Y = random_problem(n=n, m=m, k=4, seed=4)
     found = project(X, Y, lam=lam, method="lstsq", **WAYS[way])
     values, vectors = np.linalg.eigh(similarity(Y, "clique"))
@@ -266,7 +266,7 @@ def test_the_iteration_that_needs_little_memory_agrees(monkeypatch):
 
 @pytest.mark.parametrize(("n", "m"), [(60, 25), (25, 60)])
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_factorising_agrees_with_eigenvectors(n, m, kernel, monkeypatch):
+def test_factorizing_agrees_with_eigenvectors(n, m, kernel, monkeypatch):
     import mlrank.solvers.hypergraph.systems as systems
 
     X, Y = random_problem(n=n, m=m, k=4, seed=12)
@@ -287,7 +287,7 @@ def test_sizes_decide_how_a_system_is_solved(monkeypatch):
 
     X, Y = random_problem(n=60, m=40, k=3, seed=15)
     called = []
-    for way in ("_direct", "_factorised", "_iterate", "_long"):
+    for way in ("_direct", "_factorized", "_iterate", "_long"):
         original = getattr(systems.RidgeSystem, way)
 
         def spied(self, *args, way=way, original=original):
@@ -305,7 +305,7 @@ def test_sizes_decide_how_a_system_is_solved(monkeypatch):
     monkeypatch.setattr(systems, "SMALL", 30)
     assert ways(1e4) == ["_iterate"]
     assert ways(0.0) == ["_direct"]
-    assert ways(1e-3) == ["_iterate", "_direct", "_factorised"]
+    assert ways(1e-3) == ["_iterate", "_direct", "_factorized"]
     monkeypatch.setattr(systems, "MEDIUM", 30)
     assert ways(1e-3) == ["_iterate", "_long"]
     assert ways(0.0) == ["_iterate", "_long"]
@@ -323,7 +323,7 @@ def test_running_out_of_iterations_is_told():
 
 @pytest.mark.parametrize("lam", [0.0, 0.8])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_bias_augment_penalises_the_bias(sparse, lam):
+def test_bias_augment_penalizes_the_bias(sparse, lam):
     X, Y = random_problem(n=25, m=7, k=4, seed=13)
     X = X + 1.0
     found = project(csr_array(X) if sparse else X, Y, lam=lam, method="lstsq", bias="augment")
@@ -333,11 +333,11 @@ def test_bias_augment_penalises_the_bias(sparse, lam):
     W = np.linalg.pinv(design.T @ design + lam * np.eye(8)) @ design.T @ H
     Z = found.transform(X)
     assert Z @ Z.T == pytest.approx(design @ W @ W.T @ design.T, abs=1e-8)
-    centred = project(X, Y, lam=lam, method="lstsq").transform(X)
-    assert (np.abs(Z @ Z.T - centred @ centred.T).max() > 1e-3) == (lam > 0)
+    centered = project(X, Y, lam=lam, method="lstsq").transform(X)
+    assert (np.abs(Z @ Z.T - centered @ centered.T).max() > 1e-3) == (lam > 0)
 
 
-def test_uncentred_factor_as_printed():
+def test_uncentered_factor_as_printed():
     X, Y = random_problem(n=25, m=7, k=4, seed=13)
     found = project(X, Y, lam=0.5, method="lstsq", center_H0=False)
     J = Y.astype(float)

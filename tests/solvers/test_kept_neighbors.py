@@ -1,4 +1,4 @@
-"""A fit that takes the neighbours of its rows from another fold's is the fit that finds them itself."""
+"""A fit that takes the neighbors of its rows from another fold's is the fit that finds them itself."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from mlrank.solvers.slrm.slrm import SLRM
 
 SOLVERS = {
     "slrm": SLRM(lam=0.1),
-    "slrm, one width": SLRM(lam=0.1, sigma=2.0, symmetrize="mutual"),
+    "slrm, one width": SLRM(lam=0.1, width=2.0, symmetrize="mutual"),
     "smse": SMSE(n_neighbors=4),
     "smse, mean width": SMSE(n_neighbors=4, graph="gaussian"),
     "mcgf": MCGF(n_neighbors=4),
@@ -62,7 +62,7 @@ def test_folds_share_neighbors_and_get_their_own_bits(name, rows, sparse):
     X, solver, keep = ROWS[rows], SOLVERS[name], Counted()
     for train in folds(csr_array(X) if sparse else X):
         assert np.array_equal(scores(solver, replace(train, keep=keep)), scores(solver, train))
-    # Where a scale is zero, the neighbours of the different rows are needed too.
+    # Where a scale is zero, the neighbors of the different rows are needed too.
     assert keep.made == len(keep.kept) in (1, 2)
 
 

@@ -48,7 +48,7 @@ def test_a_label_that_is_never_known_is_as_if_it_were_not_there(key, settings):
 
 
 @pytest.mark.parametrize("C", [0.5, 8.0])
-def test_rank_svm_minimises_the_loss_over_known_pairs(C):
+def test_rank_svm_minimizes_the_loss_over_known_pairs(C):
     X, Y, known = masked(n=30)
     tol = 1e-9
     model = SOLVERS["rank_svm"](C=C, tol=tol).fit(TrainingSet(X, Y, known=known))
@@ -94,7 +94,7 @@ def test_labels_are_false_where_they_are_unknown():
         ("slrm", {"missing": "mask"}, "they count as unlabeled", "their scores are 0"),
         ("faie", {}, "their targets are 0", "their scores are 0"),
         ("matrix_completion", {"max_iter": 5}, "they count as unlabeled", "their scores come of the rank alone"),
-        ("miml", {"max_iter": 5}, "they are left out", "their scores come of other labels alone"),
+        ("bayes_cs", {"max_iter": 5}, "they are left out", "their scores come of other labels alone"),
     ],
 )
 def test_what_is_never_known_is_told(key, settings, rows, labels):

@@ -20,14 +20,14 @@ GOLDEN_Y = np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1], [1, 0, 1]], dtype=bool)
 
 def ridge_scores(X, Z, X_new, lam):
     """Return the predictions of ridge regression with a free bias, of least norm for lam = 0."""
-    centre = X.mean(axis=0)
-    A = np.vstack([X - centre, np.sqrt(lam) * np.eye(X.shape[1])])
+    center = X.mean(axis=0)
+    A = np.vstack([X - center, np.sqrt(lam) * np.eye(X.shape[1])])
     B = np.vstack([Z - Z.mean(axis=0), np.zeros((X.shape[1], Z.shape[1]))])
-    return (X_new - centre) @ np.linalg.lstsq(A, B, rcond=1e-10)[0] + Z.mean(axis=0)
+    return (X_new - center) @ np.linalg.lstsq(A, B, rcond=1e-10)[0] + Z.mean(axis=0)
 
 
-def hat_matrix(X, lam, bias="centre"):
-    if bias == "centre":
+def hat_matrix(X, lam, bias="center"):
+    if bias == "center":
         X = X - X.mean(axis=0)
     elif bias == "ones":
         X = np.hstack([X, np.ones((len(X), 1))])
@@ -41,7 +41,7 @@ def top(matrix, b):
     return values[::-1][:b], vectors[:, ::-1][:, :b]
 
 
-def reference(key, X, Y, X_new, b, lam, alpha=0.1, bias="centre", coded=None):
+def reference(key, X, Y, X_new, b, lam, alpha=0.1, bias="center", coded=None):
     """Return (objective, scores) from the definitions."""
     S = np.where(Y, 1.0, -1.0)
     mean = S.mean(axis=0)
@@ -84,7 +84,7 @@ def test_definitions(key, b, lam, shape, sparse):
 @pytest.mark.parametrize("key", ["cplst", "faie"])
 def test_other_hat_matrices(key, bias, shape):
     X, Y = random_problem(*shape)
-    plain = check(key, X + 0.5, Y, 2, 0.3, hat_bias="centre")
+    plain = check(key, X + 0.5, Y, 2, 0.3, hat_bias="center")
     other = check(key, X + 0.5, Y, 2, 0.3, hat_bias=bias)
     assert np.abs(plain.coef - other.coef).max() > 1e-4
 
@@ -168,7 +168,7 @@ def test_golden_code():
 
 @pytest.mark.parametrize("kernel", ["rbf", "polynomial"])
 @pytest.mark.parametrize(
-    ("key", "bias"), [("plst", "centre"), *((key, bias) for key in ("cplst", "faie") for bias in HAT_BIASES)]
+    ("key", "bias"), [("plst", "center"), *((key, bias) for key in ("cplst", "faie") for bias in HAT_BIASES)]
 )
 def test_kernels(key, bias, kernel):
     """A kernel does what its feature space does: rows of the root of the whole kernel matrix, new rows among them."""
@@ -297,8 +297,8 @@ def test_penalties_out_of_range_are_refused(key, value):
 
 
 def test_unknown_choices_are_refused():
-    with pytest.raises(ValueError, match=r"hat_bias must be one of .*, found 'center'. Did you mean 'centre'"):
-        CPLST(hat_bias="center")
+    with pytest.raises(ValueError, match=r"hat_bias must be one of .*, found 'centre'. Did you mean 'center'"):
+        CPLST(hat_bias="centre")
     with pytest.raises(ValueError, match=r"coding must be one of .*, found 'sign'. Did you mean 'signs'"):
         FaIE(coding="sign")
     with pytest.raises(ValueError, match="alpha must be a number"):

@@ -39,7 +39,7 @@ def all_scores(solver, train):
 def test_the_path_of_three_rows():
     rows, graph = given_graph([[0, 1, 0], [1, 0, 1], [0, 1, 0]], 2)
     train = TrainingSet(rows[:2], np.eye(2, dtype=bool), rows[2:])
-    model = SOLVERS["mcgf"](a=0.0, coding="binary", tol=1e-13).fit(train, Propagation(graph))
+    model = SOLVERS["mcgf"](a=0.0, coding="zero_one", tol=1e-13).fit(train, Propagation(graph))
     G = np.array([[5, -1, -4], [-1, 2, -1], [-4, -1, 5]]) / 9
     assert np.allclose(model.decision_function(rows), G[:, :2], atol=1e-12)
 
@@ -141,7 +141,7 @@ def test_like_rows_join_parts_of_the_graph():
     assert np.allclose(model.decision_function(rows), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("coding", ["signed", "binary"])
+@pytest.mark.parametrize("coding", ["signs", "zero_one"])
 @pytest.mark.parametrize("variant", ["product", "sylvester", "similarity"])
 def test_labels_of_one_class_have_constant_scores_beyond_the_others(variant, coding):
     train = parts(6)
@@ -161,7 +161,15 @@ def test_labels_of_one_class_have_constant_scores_beyond_the_others(variant, cod
 def test_one_preparation_serves_every_setting_with_the_same_bytes(variant):
     train = parts(7)
     prepared = SOLVERS["mcgf"]().prepare(train)
-    for settings in ({"a": 0.0}, {"a": 1.0}, {"b": 3.0}, {"rho": 0.1}, {"g": 2.0}, {"coding": "binary"}, {"tol": 1e-3}):
+    for settings in (
+        {"a": 0.0},
+        {"a": 1.0},
+        {"b": 3.0},
+        {"rho": 0.1},
+        {"g": 2.0},
+        {"coding": "zero_one"},
+        {"tol": 1e-3},
+    ):
         solver = SOLVERS["mcgf"](variant=variant, **settings)
         shared, alone = solver.fit(train, prepared), solver.fit(train)
         assert shared.scores.tobytes() == alone.scores.tobytes()

@@ -106,7 +106,7 @@ def test_many_rows_are_taken_in_blocks(monkeypatch):
 @pytest.mark.parametrize("lam2", [0.0, 0.05, 1.0])
 def test_no_half_step_raises_the_objective(lam2, coding):
     X, Y = random_problem(30, 4, 5)
-    solver = MLLOC(n_groups=3, lam1=0.1, lam2=lam2, label_coding=coding, scale=False, tol=1e-8)
+    solver = MLLOC(n_groups=3, lam1=0.1, lam2=lam2, coding=coding, scale=False, tol=1e-8)
     begun = solver.prepare(TrainingSet(X, Y))
     C, low = begun.groups.C, -1.0 if coding == "signs" else 0.0
     labels = np.where(Y, 1.0, low)
@@ -205,7 +205,7 @@ def test_a_kernel_that_is_linear_gives_the_linear_machines(lam2):
 def test_distances_of_labels_of_zero_and_one_are_a_quarter():
     X, Y = random_problem()
     signs = MLLOC(n_groups=3, lam2=0.1).fit(TrainingSet(X, Y))
-    binary = MLLOC(n_groups=3, lam2=0.4, label_coding="zero_one").fit(TrainingSet(X, Y))
+    binary = MLLOC(n_groups=3, lam2=0.4, coding="zero_one").fit(TrainingSet(X, Y))
     assert binary.coef == pytest.approx(signs.coef, abs=1e-6)
 
 
@@ -284,7 +284,7 @@ def test_wrong_settings_are_told():
         ({"n_groups": 2.5}, "n_groups must be a whole number or a part"),
         ({"lam1": 0}, "lam1 must be a number above 0"),
         ({"lam2": -1}, "lam2 must be a number, 0 or above"),
-        ({"label_coding": "sign"}, r"label_coding must be one of signs, zero_one, found 'sign'. Did you mean 'signs'"),
+        ({"coding": "sign"}, r"coding must be one of signs, zero_one, found 'sign'. Did you mean 'signs'"),
     ):
         with pytest.raises(ValueError, match=message):
             MLLOC(**settings)

@@ -1,4 +1,4 @@
-"""Rank-SVM with a bias that is not penalised: certificates, a general QP solver, repair of the dual variables."""
+"""Rank-SVM with a bias that is not penalized: certificates, a general QP solver, repair of the dual variables."""
 
 import numpy as np
 import pytest
@@ -47,8 +47,8 @@ def test_certificate_recomputed_from_the_definitions(sparse, algorithm):
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_the_optimum_lies_between_the_penalised_one_and_its_own_dual(scenario):
-    """Dropping a penalty cannot raise the minimum, and adding that of this bias bounds the penalised one."""
+def test_the_optimum_lies_between_the_penalized_one_and_its_own_dual(scenario):
+    """Dropping a penalty cannot raise the minimum, and adding that of this bias bounds the penalized one."""
     f = load(scenario)
     X, Y, C = f["in_X"], f["in_Y"].astype(bool), float(f["in_C"])
     model = RankSVM(C=C, bias="free", tol=1e-6, max_iter=10**5).fit(TrainingSet(X, Y))
@@ -62,7 +62,7 @@ def test_three_rows_whose_optimum_is_known():
     X = np.array([[1.0, 0], [0, 1], [-1, -1]])
     Y = np.array([[1, 1, 0], [0, 1, 0], [0, 0, 1]], dtype=bool)
     found = RankSVM(C=1.0, bias="free", tol=1e-9).fit(TrainingSet(X, Y)).info.objective
-    # The dual as a quadratic program in five variables with three equality constraints, by a general optimiser.
+    # The dual as a quadratic program in five variables with three equality constraints, by a general optimizer.
     count = len(list(pairs_of(Y)))
     upper = [caps(Y, 1.0)[i] for i, _, _ in pairs_of(Y)]
     best = minimize(
@@ -140,12 +140,12 @@ def test_a_label_that_never_loses_leaves_nothing_but_zeros():
     assert info.objective == pytest.approx(0, abs=1e-9)
 
 
-def test_the_printed_order_has_a_penalised_bias():
-    with pytest.raises(ValueError, match="whose bias is penalised; found bias 'free'"):
+def test_the_printed_order_has_a_penalized_bias():
+    with pytest.raises(ValueError, match="whose bias is penalized; found bias 'free'"):
         RankSVM(order="cyclic", bias="free")
 
 
-def test_penalised_objective_is_unaffected_by_the_names():
+def test_penalized_objective_is_unaffected_by_the_names():
     X, Y = random_problem()
     model = RankSVM(C=2.0, bias="none", tol=1e-8).fit(TrainingSet(csr_array(X), Y))
     assert model.info.objective == pytest.approx(rank_primal(model.coef, X, Y, 2.0), rel=1e-12)

@@ -37,7 +37,7 @@ def test_repeated_rows_are_rows_of_twice_the_weight(form, settings):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("lam", [0.0, 0.7])
-def test_a_constant_feature_is_a_penalised_bias(form, lam):
+def test_a_constant_feature_is_a_penalized_bias(form, lam):
     """Also under the hypergraph penalty, which constants do not feel."""
     X, Y = thin_problem()
     settings = {"C": 2.0, "lam": lam, "nu": 0.1, "tol": 1e-10}

@@ -69,7 +69,7 @@ def test_three_rows_whose_answer_is_known_in_ninths():
 
 
 def test_two_exclusive_labels_are_a_binary_svm():
-    """With v = w_1 - w_2 the objective is half of the binary one with C doubled, bias penalised."""
+    """With v = w_1 - w_2 the objective is half of the binary one with C doubled, bias penalized."""
     X, Y = random_problem()
     sign = Y[:, 0]
     model = RankSVM(C=0.5, tol=1e-10).fit(TrainingSet(X, np.column_stack([sign, ~sign])))
@@ -140,7 +140,7 @@ def test_labels_stay_out_only_where_all_their_pairs_are_far_from_moving():
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_pass_over_flattened_rows_is_a_pass_of_the_proximal_step(sparse):
-    """Every update must minimise the dual of the step (the problem plus 1/2 sum h (W - V)^2), seen from plain rows."""
+    """Every update must minimize the dual of the step (the problem plus 1/2 sum h (W - V)^2), seen from plain rows."""
     X, Y = random_problem()
     C, pairs = 3.0, Pairs.of(Y)
     upper, plain = caps(Y, C), with_bias(X)
@@ -162,15 +162,15 @@ def test_a_pass_over_flattened_rows_is_a_pass_of_the_proximal_step(sparse):
     order = np.random.default_rng(0).permutation(np.flatnonzero(pairs.size))
     h = np.maximum(moment / theta - 1, 0)
     assert h.max() > 0.5
-    centre, slow_alpha = np.zeros((Y.shape[1], len(h))), alpha.copy()
+    center, slow_alpha = np.zeros((Y.shape[1], len(h))), alpha.copy()
     sweeps.start_round(1.0)
     for _ in range(3):
         sweeps.sweep(alpha, active, order)
-        # In rows z / (1 + h) and an offset of the scores, the step is a problem with regulariser (1 + h) w^2.
+        # In rows z / (1 + h) and an offset of the scores, the step is a problem with regularizer (1 + h) w^2.
         beta = beta_of(slow_alpha, Y)
-        weights = (beta.T @ Z + h * centre) / (1 + h)
+        weights = (beta.T @ Z + h * center) / (1 + h)
         step_pass(Z, 1 / (1 + h), Y, C, weights, slow_alpha, order)
-        centre = weights
+        center = weights
         assert np.allclose(alpha, slow_alpha, atol=1e-12)
     sweeps.end_round()
     _, primal, dual = sweeps.certify(alpha)

@@ -1,4 +1,4 @@
-"""Shared-subspace least squares against the paper's generalised eigenproblem, its limits, and every other subspace."""
+"""Shared-subspace least squares against the paper's generalized eigenproblem, its limits, and every other subspace."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def subspace(**settings):
     return SOLVERS["shared_subspace"](**settings)
 
 
-def centred(X, Y):
+def centered(X, Y):
     return X - X.mean(axis=0), Y - Y.mean(axis=0)
 
 
@@ -29,7 +29,7 @@ def given_subspace(X, Y, theta, alpha, beta):
 
 
 def printed(X, Y, alpha, beta, rank):
-    """Solve the generalised eigenproblem of n_features rows, as printed, on centred X and Y."""
+    """Solve the generalized eigenproblem of n_features rows, as printed, on centered X and Y."""
     n, m = X.shape
     inverse = np.linalg.inv(X.T @ X / n + (alpha + beta) * np.eye(m))
     S1 = np.eye(m) - alpha * inverse
@@ -52,7 +52,7 @@ def coef_of(X, Y, **settings):
 def test_it_solves_the_printed_eigenproblem(alpha, beta, rank, shape):
     X, Y = random_problem(*shape)
     model = subspace(alpha=alpha, beta=beta, rank=rank).fit(TrainingSet(X, Y))
-    objective, U = printed(*centred(X, Y), alpha, beta, rank)
+    objective, U = printed(*centered(X, Y), alpha, beta, rank)
     assert np.allclose(model.coef.T, U, atol=1e-9 * max(1.0, np.abs(U).max()))
     assert model.info.objective == pytest.approx(objective, rel=1e-10)
     expected = (X - X.mean(axis=0)) @ U + Y.mean(axis=0)
@@ -62,7 +62,7 @@ def test_it_solves_the_printed_eigenproblem(alpha, beta, rank, shape):
 def test_by_hand():
     """Two features without correlation, each with a label of its own; the subspace has room for one of them.
 
-    Mean squares of the features are 1/2 and 2, products with the centred labels 1/4 and 1/2. With alpha = 1, beta = 1/2
+    Mean squares of the features are 1/2 and 2, with the centered labels 1/4 and 1/2. With alpha = 1, beta = 1/2
     the weights are 1/4 / (1/2 + 1/2) or, outside, 1/4 / (1/2 + 3/2); for the second label 1/2 / 5/2 or 1/2 / 7/2. Being
     inside is worth 1/4 (1/4 - 1/8) = 1/32 to the first label and 1/2 (1/5 - 1/7) = 1/35 to the second.
     """
@@ -77,7 +77,7 @@ def test_by_hand():
 
 def test_no_other_subspace_is_better():
     X, Y = random_problem(seed=1)
-    Xc, Yc = centred(X, Y)
+    Xc, Yc = centered(X, Y)
     best = subspace(alpha=2.0, beta=0.1, rank=2).fit(TrainingSet(X, Y)).info.objective
     rng = np.random.default_rng(0)
     for _ in range(300):
@@ -87,7 +87,7 @@ def test_no_other_subspace_is_better():
 
 class TestLimits:
     X, Y = random_problem(n=50, m=8, k=5, seed=2)
-    Xc, Yc = centred(X, Y)
+    Xc, Yc = centered(X, Y)
 
     @pytest.mark.parametrize("rank", [0, 2, 5])
     def test_without_alpha_it_is_ridge_regression(self, rank):
@@ -119,12 +119,12 @@ class TestLimits:
 
     def test_no_penalty_is_least_squares_of_least_norm(self):
         X, Y = random_problem(n=12, m=30, seed=3)
-        Xc, Yc = centred(X, Y)
+        Xc, Yc = centered(X, Y)
         found = coef_of(X, Y, alpha=0.0, beta=0.0, rank=2)
         assert np.allclose(found, np.linalg.pinv(Xc) @ Yc, atol=1e-9)
 
-    def test_without_beta_directions_outside_the_subspace_alone_are_penalised(self):
-        objective, U = printed(*centred(self.X, self.Y), 0.7, 0.0, 2)
+    def test_without_beta_directions_outside_the_subspace_alone_are_penalized(self):
+        objective, U = printed(*centered(self.X, self.Y), 0.7, 0.0, 2)
         model = subspace(alpha=0.7, beta=0.0, rank=2).fit(TrainingSet(self.X, self.Y))
         assert np.allclose(model.coef.T, U, atol=1e-10)
         assert model.info.objective == pytest.approx(objective, rel=1e-12)
@@ -139,7 +139,7 @@ def test_labels_that_depend_on_each_other_and_constant_ones():
     assert np.allclose(scores[:, 0] + scores[:, 2], 1.0, atol=1e-14)
     assert np.array_equal(scores[:, 3:], np.tile([1.0, 0.0], (40, 1)))
     assert "holds all 1 directions" in model.info.notes[0]
-    assert np.allclose(model.coef.T[:, 0], ridge(*centred(X, Y), 0.2)[:, 0], atol=1e-13)
+    assert np.allclose(model.coef.T[:, 0], ridge(*centered(X, Y), 0.2)[:, 0], atol=1e-13)
     only = subspace().fit(TrainingSet(X, Y[:, 3:]))
     assert np.array_equal(only.decision_function(X), np.tile([1.0, 0.0], (40, 1)))
 

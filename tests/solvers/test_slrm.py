@@ -329,7 +329,7 @@ def test_a_constant_penalty_takes_the_printed_steps():
 
 def test_fewer_rows_than_neighbors_are_told():
     train = semi_supervised(12, 8)
-    told = "20 neighbours asked for, 11 other rows there: each row is joined to all"
+    told = "20 neighbors asked for, 11 other rows there: each row is joined to all"
     assert SLRM(n_neighbors=20).fit(train).info.notes == (told,)
     assert not SLRM(n_neighbors=20, gamma=0.0).fit(train).info.notes
     assert not SLRM(n_neighbors=11).fit(train).info.notes
@@ -408,7 +408,7 @@ def test_duplicate_rows_and_a_single_row():
     model = SLRM(1.0, 1.0, tol=1e-9).fit(doubled)
     assert model.info.converged
     assert np.isfinite(model.coef).all()
-    # Equal rows at distance zero are all neighbours of each other: L = 0 on what the features tell apart.
+    # Equal rows at distance zero are all neighbors of each other: L = 0 on what the features tell apart.
     assert np.allclose(model.coef, SLRM(1.0, 0.0, tol=1e-9).fit(doubled).coef, atol=1e-4)
     one = SLRM(0.1).fit(TrainingSet(X[:1] + 1.0, Y[1:2]))
     assert one.info.converged
@@ -420,7 +420,7 @@ def test_the_graph_is_that_of_all_rows_as_the_settings_say():
     X = np.vstack([train.X, train.X_unlabeled])
     made = SLRM(n_neighbors=3, scale_neighbor=4, symmetrize="mutual").prepare(train).graph
     assert (made != self_tuning_graph(X, 3, 4, "mutual")).nnz == 0
-    fixed = SLRM(sigma=2.5).prepare(train).graph
+    fixed = SLRM(width=2.5).prepare(train).graph
     assert (fixed != gaussian_graph(X, 5, 2.5)).nnz == 0
 
 
@@ -435,17 +435,17 @@ def test_a_constant_penalty_leads_to_the_same(beta, u_step):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_centring_is_that_of_rows_and_labels(sparse):
+def test_centering_is_that_of_rows_and_labels(sparse):
     train = semi_supervised(sparse=sparse)
     Xl, targets, M = parts(train)
-    centred, level = Xl - Xl.mean(axis=0), targets.mean(axis=0)
+    centered, level = Xl - Xl.mean(axis=0), targets.mean(axis=0)
     known = np.ones(targets.shape, bool)
-    V = minimum(centred, targets - level, known, M, 2.0, 0.5)
+    V = minimum(centered, targets - level, known, M, 2.0, 0.5)
     for u_step in ("eigen", "products"):
         model = SLRM(2.0, 0.5, center=True, u_step=u_step, **TIGHT).fit(train)
         assert np.allclose(model.coef.T, V, atol=2e-4)
         scores = model.decision_function(train.X)
-        assert np.allclose(scores, centred @ model.coef.T + level, atol=1e-10)
+        assert np.allclose(scores, centered @ model.coef.T + level, atol=1e-10)
 
 
 def test_labels_of_one_and_zero():
@@ -453,7 +453,7 @@ def test_labels_of_one_and_zero():
     Xl, targets, M = parts(train)
     known = np.ones(targets.shape, bool)
     V = minimum(Xl, (targets + 1) / 2, known, M, 2.0, 0.5)
-    assert np.allclose(SLRM(2.0, 0.5, coding="01", **TIGHT).fit(train).coef.T, V, atol=2e-4)
+    assert np.allclose(SLRM(2.0, 0.5, coding="zero_one", **TIGHT).fit(train).coef.T, V, atol=2e-4)
 
 
 @pytest.mark.parametrize(
@@ -461,7 +461,7 @@ def test_labels_of_one_and_zero():
     [
         ({"loss": "hinge"}, "loss must be one of squared, logistic, squared_hinge, found 'hinge'"),
         ({"missing": "drop"}, "missing must be one of zero, mask"),
-        ({"coding": "11"}, "coding must be one of signs, 01"),
+        ({"coding": "11"}, "coding must be one of signs, zero_one"),
         ({"symmetrize": "min"}, "symmetrize must be one of max, mutual"),
         ({"u_step": "cg"}, "u_step must be one of auto, eigen, products"),
         ({"objective": 10}, "objective must be one of 9, 8, found 10"),
@@ -469,13 +469,13 @@ def test_labels_of_one_and_zero():
         ({"n_neighbors": 0}, "n_neighbors must be a number above 0"),
         ({"n_neighbors": 2.5}, r"n_neighbors must be a whole number, found 2.5"),
         ({"scale_neighbor": 7.0}, r"scale_neighbor must be a whole number, found 7.0"),
-        ({"sigma": 0.0}, "sigma must be a number above 0"),
+        ({"width": 0.0}, "width must be a number above 0"),
         ({"beta": "fast"}, "beta must be a number above 0, found 'fast'"),
         ({"lam": 0.0, "missing": "mask"}, "lam 0 goes with loss 'squared' and missing 'zero' alone"),
         ({"lam": 0.0, "loss": "logistic"}, "lam 0 goes with loss 'squared' and missing 'zero' alone"),
         ({"loss": "logistic", "objective": 8}, "objective 8 goes with loss 'squared', found loss 'logistic'"),
         ({"loss": "logistic", "center": True}, "center True goes with loss 'squared'"),
-        ({"missing": "mask", "coding": "01"}, "coding '01' goes with missing 'zero', found missing 'mask'"),
+        ({"missing": "mask", "coding": "zero_one"}, "coding 'zero_one' goes with missing 'zero', found missing 'mask'"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(wrong, message):

@@ -34,7 +34,7 @@ def parts(seed=0, n=60, n_train=35):
 
 
 def laplacians(train, tau, n_neighbors=10):
-    """Return dense L, H and their normalised forms from the definitions."""
+    """Return dense L, H and their normalized forms from the definitions."""
     A = self_tuning_graph(np.vstack([train.X, train.X_unlabeled]), n_neighbors).toarray()
     columns = train.Y.T.astype(float)
     lengths = np.linalg.norm(columns, axis=1)
@@ -136,7 +136,7 @@ def test_signed_labels_are_twice_the_binary_ones_less_one_where_rows_have_labels
     Y0 = np.vstack([2.0 * train.Y - 1, np.zeros((25, 5))])
     L, H, Ln, Hn = laplacians(train, 1.0)
     m = train.n_samples
-    scores = all_scores(SOLVERS["smse"](variant=variant, gamma=1.0, coding="signed", tol=1e-13), train)
+    scores = all_scores(SOLVERS["smse"](variant=variant, gamma=1.0, coding="signs", tol=1e-13), train)
     if variant == "smse2":
         assert np.allclose(scores, solve_sylvester(np.eye(60) + Ln, Hn, Y0), atol=1e-11)
     else:
@@ -198,7 +198,7 @@ def test_no_label_anywhere_gives_zeros(variant):
 def test_few_rows_are_all_joined_and_that_is_said(key):
     X, Y = random_problem(n=5)
     model = SOLVERS[key](n_neighbors=9).fit(TrainingSet(X[:3], Y[:3], X[3:]))
-    assert model.info.notes[0] == "9 neighbours asked for, 4 other rows there: each row is joined to all"
+    assert model.info.notes[0] == "9 neighbors asked for, 4 other rows there: each row is joined to all"
     assert np.isfinite(model.decision_function(X)).all()
     alone = SOLVERS[key]().fit(TrainingSet(X[:1], Y[:1]))
     assert np.isfinite(alone.decision_function(X[:1])).all()
@@ -221,7 +221,7 @@ def test_every_graph_is_the_one_of_that_name(key, graph):
     train = parts(seed=6)
     rows = np.vstack([train.X, train.X_unlabeled])
     width = {} if graph == "self_tuning" else {"width": 0.7}
-    named = {"gaussian": {"sigma": 0.7}, "cosine": {"tau": 0.7}}.get(graph, {})
+    named = {"gaussian": {"width": 0.7}, "cosine": {"tau": 0.7}}.get(graph, {})
     prepared = RowGraph(GRAPHS[graph](rows, 4, symmetrize="mutual", **named), row_digests(rows), 35, ())
     solver = SOLVERS[key](graph=graph, n_neighbors=4, symmetrize="mutual", **width)
     from mlrank.solvers.propagation.mcgf import Propagation

@@ -256,7 +256,7 @@ def test_unknown_rows_are_in_no_pair(kernel):
 
 
 class TestLogOdds:
-    def test_they_minimise_the_logistic_loss_of_drawn_in_targets(self):
+    def test_they_minimize_the_logistic_loss_of_drawn_in_targets(self):
         rng = np.random.default_rng(1)
         positive = rng.random(50) < 0.3
         scores = 40.0 + 3.0 * (positive + rng.standard_normal(50))

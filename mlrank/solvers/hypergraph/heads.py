@@ -42,7 +42,7 @@ def svm_head(Z: FloatArray, Y: BoolArray, C: float, loss: str, tol: float) -> Li
 
 
 def ridge_head(Z: FloatArray, Y: BoolArray, lam: float) -> LinearHead:
-    """Minimise ``|ZB' + 1b' - Y|^2 + lam |B|^2`` with a free b and Y of 0 and 1."""
+    """Minimize ``|ZB' + 1b' - Y|^2 + lam |B|^2`` with a free b and Y of 0 and 1."""
     center, level = Z.mean(axis=0), Y.mean(axis=0)
     Zc = Z - center
     coef = solve(Zc.T @ Zc + lam * np.eye(Z.shape[1]), Zc.T @ (Y - level), assume_a="pos").T

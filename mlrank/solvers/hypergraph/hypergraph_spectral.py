@@ -1,12 +1,12 @@
 """Hypergraph spectral learning, exact (HG) and as least squares (lsHG), and a classifier in the projected space.
 
-Problem (Sun, Ji and Ye, "Hypergraph spectral learning for multi-label classification", KDD 2008), with centred rows Xc
+Problem (Sun, Ji and Ye, "Hypergraph spectral learning for multi-label classification", KDD 2008), with centered rows Xc
 and the similarity S = H0 H0' of an expansion of the label hypergraph::
 
     method="exact"    max_W  trace(W'Xc'S Xc W),   W'(Xc'Xc + lam I)W = I              (eq. 12; eigenproblem 13, 14)
     method="lstsq"    min_W  |Xc W - H|^2 + lam |W|^2                                  (eq. 28; lam = 0: least norm)
 
-where H is an orthonormal basis of the range of P H0, P the centring: the best approximation HH' of PSP (Theorem 4.2).
+where H is an orthonormal basis of the range of P H0, P the centering: the best approximation HH' of PSP (Theorem 4.2).
 
 The paper calls lsHG an approximation of HG. Both span the same subspace, for every expansion, lam and rank: with
 H0 = H D V', D singular, the directions of HG are those of Z = (Xc'Xc + lam I)^+ Xc'H, turned and scaled by the
@@ -21,7 +21,7 @@ targets.
 The rows are multiplied by sqrt(n_samples) after projection, before they are classified: the columns then have a spread
 of about one, so that svm_C means the same for any number of rows.
 
-With `kernel` another than "linear", Xc are the centred rows in the kernel's feature space (the paper's future work).
+With `kernel` another than "linear", Xc are the centered rows in the kernel's feature space (the paper's future work).
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ import numpy as np
 from mlrank.arrays import BoolArray, Features, FloatArray, with_ones
 from mlrank.hypergraph import EXPANSIONS, expansion_factor, hyperedge_weights
 from mlrank.kernels import Kernel
-from mlrank.linalg import CenteredRows, centre_columns, range_basis
+from mlrank.linalg import CenteredRows, center_columns, range_basis
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_not_negative, check_positive
 from mlrank.solvers.binary_svm import LOSSES
 from mlrank.solvers.hypergraph.heads import HEADS, LinearHead, NeighborModel, ridge_head, svm_head
@@ -62,7 +62,7 @@ CHOICES = {
     "head": HEADS,
     "algorithm": ("reduced", "printed"),
     "backend": BACKENDS,
-    "bias": ("centred", "augment"),
+    "bias": ("centered", "augment"),
     "fill": ("rank", "k"),
     "scale": ("metric", "unit"),
     "weights": ("equal", "distance"),
@@ -101,11 +101,11 @@ class HypergraphSpectral:
         The small eigenproblem, or for method "exact" the paper's of n_features rows (erratum 2.7).
     backend : {"auto", "direct", "iterative"}
         How ridge systems are solved; "auto" goes by size, and by how many steps are foretold.
-    bias : {"centred", "augment"}
-        A free bias, by centring that leaves sparse rows sparse; or for method "lstsq" a column of ones, whose weight is
-        penalised like the others, as eq. 30 has it (erratum 2.8).
+    bias : {"centered", "augment"}
+        A free bias, by centering that leaves sparse rows sparse; or for method "lstsq" a column of ones, whose weight
+        is penalized like the others, as eq. 30 has it (erratum 2.8).
     center_H0 : bool
-        Whether Theorem 4.2 is applied to the centred factor of S, as it assumes, or, False, to the factor as printed
+        Whether Theorem 4.2 is applied to the centered factor of S, as it assumes, or, False, to the factor as printed
         (erratum 2.4). Method "exact" does not depend on it.
     fill : {"rank", "k"}
         For method "lstsq", as many targets as the factor's rank, or n_labels as printed, the rest arbitrary
@@ -135,7 +135,7 @@ class HypergraphSpectral:
     nu: float = 1.0
     algorithm: str = "reduced"
     backend: str = "auto"
-    bias: str = "centred"
+    bias: str = "centered"
     center_H0: bool = True
     fill: str = "rank"
     scale: str = "metric"
@@ -164,10 +164,10 @@ class HypergraphSpectral:
             raise ValueError(f"bias 'augment' and algorithm 'printed' are linear only, found kernel {self.kernel!r}")
 
     def prepare(self, train: TrainingSet) -> RidgeSystem:
-        """Centre the rows, or the kernel matrix; every lam, expansion and head shares what is computed from them."""
+        """Center the rows, or the kernel matrix; every lam, expansion and head shares what is computed from them."""
         if self.kernel != "linear":
-            centred = centre_columns(centre_columns(self._kernel_of(train.X)).T)
-            return RidgeSystem(None, (centred + centred.T) / 2, self.backend)
+            centered = center_columns(center_columns(self._kernel_of(train.X)).T)
+            return RidgeSystem(None, (centered + centered.T) / 2, self.backend)
         if self.bias == "augment":
             return RidgeSystem(CenteredRows(with_ones(train.X), np.zeros(train.n_features + 1)), None, self.backend)
         return RidgeSystem(CenteredRows(train.X), None, self.backend)
@@ -202,8 +202,8 @@ class HypergraphSpectral:
         target = self._target(train)
         found = self._directions(system, target)
         if system.rows is None:
-            # k(x) is centred by the mean row of K on one side, and by the coefficients themselves on the other.
-            dual = centre_columns(found.coef)
+            # k(x) is centered by the mean row of K on one side, and by the coefficients themselves on the other.
+            dual = center_columns(found.coef)
             offset = -(self._kernel_of(train.X).mean(axis=0) @ dual)
             constants = (self.kernel, self.gamma, self.degree, self.coef0)
             return KernelProjection(train.X, dual, offset, found.eigenvalues, *constants, found.info)
@@ -220,7 +220,7 @@ class HypergraphSpectral:
             weights = hyperedge_weights(train.X, train.Y, self.nu)
         factor = expansion_factor(train.Y, self.expansion, weights)
         if self.center_H0:
-            factor = centre_columns(factor)
+            factor = center_columns(factor)
         basis, values = range_basis(factor, full=self.fill == "k")
         return Target(basis, values)
 

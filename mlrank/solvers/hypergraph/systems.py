@@ -1,6 +1,6 @@
-"""The ridge systems of hypergraph spectral learning, for any lam: by factorisation or block conjugate gradients.
+"""The ridge systems of hypergraph spectral learning, for any lam: by factorization or block conjugate gradients.
 
-With centred rows Xc, targets H and B = Xc'H the solution is W = (Xc'Xc + lam I)^+ B. In the dual form W = Xc'A with
+With centered rows Xc, targets H and B = Xc'H the solution is W = (Xc'Xc + lam I)^+ B. In the dual form W = Xc'A with
 (Xc Xc' + lam I) A = H, which also serves kernels; it is used where there are fewer rows than features and lam > 0, and
 the primal form otherwise. What comes back tells W and the small matrices of which every certificate is made.
 
@@ -33,13 +33,13 @@ __all__ = [
 BACKENDS = ("auto", "direct", "iterative")
 # Up to this size the smaller Gram matrix is decomposed once, which then serves every lam in no time.
 SMALL = 400
-# Up to this size it is decomposed for lam = 0, where the rank matters, and may be factorised for another lam.
+# Up to this size it is decomposed for lam = 0, where the rank matters, and may be factorized for another lam.
 MEDIUM = 4000
-# Nanoseconds, measured, of what the choice between iterating and factorising rests on: a multiplication and addition of
+# Nanoseconds, measured, of what the choice between iterating and factorizing rests on: a multiplication and addition of
 # sparse rows with a block, of dense rows, of two blocks (the dozen or two of a step), and of two sparse rows; the
-# factorisation for each cube of the size, and passes over the Gram matrix for each square.
+# factorization for each cube of the size, and passes over the Gram matrix for each square.
 SPARSE, DENSE, BLOCK, PAIR, CUBE, SQUARE = 0.2, 0.08, 2.0, 2.0, 0.009, 8.0
-# Iterating is given up where its steps are foretold to take so many times as long as a factorisation: that serves one
+# Iterating is given up where its steps are foretold to take so many times as long as a factorization: that serves one
 # lam, where steps serve all.
 PATIENCE = 2.0
 # A basis that all lam share has half as many columns as rows at most, and takes this many bytes at most.
@@ -91,7 +91,7 @@ class RidgeSystem:
     Parameters
     ----------
     rows : CenteredRows, or None with a kernel
-    kernel : (n_samples, n_samples) centred kernel matrix, or None
+    kernel : (n_samples, n_samples) centered kernel matrix, or None
     backend : one of BACKENDS
     grams, spectra, bases : dict
         What was computed so far: by form, dual or primal, and bases by the name of the targets too.
@@ -155,7 +155,7 @@ class RidgeSystem:
 
     def _direct(self, H: FloatArray, lam: float) -> Solved:
         if lam > 0 and min(self.shape) > SMALL:
-            return self._factorised(H, lam)
+            return self._factorized(H, lam)
         if self.rows is None or self.shape[0] <= self.shape[1]:
             spectrum = self._spectrum(dual=True)
             parts = spectrum.vectors.T @ H
@@ -169,13 +169,13 @@ class RidgeSystem:
         coef = spectrum.vectors @ (weight[:, None] * parts)
         return self._certified(H, lam, coef, (parts.T * weight) @ parts)
 
-    def _factorised(self, H: FloatArray, lam: float) -> Solved:
-        """Solve by a Cholesky factorisation of the smaller Gram matrix, which a lam above 0 makes regular."""
+    def _factorized(self, H: FloatArray, lam: float) -> Solved:
+        """Solve by a Cholesky factorization of the smaller Gram matrix, which a lam above 0 makes regular."""
         dual = self.rows is None or self.shape[0] <= self.shape[1]
         gram = self._gram(dual).copy()
         gram[np.diag_indices_from(gram)] += lam
         start = self._start(H, dual)
-        # Of the transpose, which is the matrix itself, so that it is factorised in place.
+        # Of the transpose, which is the matrix itself, so that it is factorized in place.
         coef = cho_solve(cho_factor(gram.T, overwrite_a=True, check_finite=False), start, check_finite=False)
         explained = self._explained(start, coef, lam, dual)
         if self.rows is not None and dual:
@@ -214,7 +214,7 @@ class RidgeSystem:
         columns = min(size // 2, BASIS_BYTES // (8 * size))
         worth = np.inf
         if self.backend == "auto" and lam > 0 and min(self.shape) <= MEDIUM:
-            worth = PATIENCE * self._factorisation_cost(dual) / self._step_cost(dual, width)
+            worth = PATIENCE * self._factorization_cost(dual) / self._step_cost(dual, width)
         found = basis.solve(lam, tol, min(max_iter, max(columns // width, 1)), worth)
         if found is None:
             return None
@@ -234,8 +234,8 @@ class RidgeSystem:
             products = 2 * (SPARSE * X.nnz if issparse(X) else DENSE * X.size)
         return products * width + BLOCK * self.shape[0 if dual else 1] * width**2
 
-    def _factorisation_cost(self, dual: bool) -> float:
-        """Return about how long a factorisation takes, with the Gram matrix, even if that is there already.
+    def _factorization_cost(self, dual: bool) -> float:
+        """Return about how long a factorization takes, with the Gram matrix, even if that is there already.
 
         What a lam gets would depend on those solved before, otherwise.
         """
@@ -287,7 +287,7 @@ class Target(NamedTuple):
 
     @property
     def mean(self) -> FloatArray:
-        """Mean of the targets; zero where the factor was centred."""
+        """Mean of the targets; zero where the factor was centered."""
         mean: FloatArray = self.basis.mean(axis=0)
         return mean
 

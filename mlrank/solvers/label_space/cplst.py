@@ -1,18 +1,18 @@
 """Conditional principal label space transformation (CPLST): label directions that features can predict.
 
 Problem (Chen & Lin, "Feature-aware label space dimension reduction for multi-label classification", NIPS 2012; eq. 20
-of the SLRM paper), with labels Y of +1 and -1, centred labels Yc = Y - 1m', n_components orthonormal columns V and the
+of the SLRM paper), with labels Y of +1 and -1, centered labels Yc = Y - 1m', n_components orthonormal columns V and the
 hat matrix H = Xc (Xc'Xc + lam I)^-1 Xc' of the rows::
 
     max_V  trace(V'Yc'H Yc V)            encode Z = Yc V            decode scores = Zhat V' + m
 
-Zhat is the ridge regression of Z on the rows, with a free bias and the same `lam`. V minimises
+Zhat is the ridge regression of Z on the rows, with a free bias and the same `lam`. V minimizes
 |Z - HZ|^2 + |Yc - Z V'|^2, the sum of what prediction and what encoding lose, where H is a projection (lam = 0). With
 as many components as Yc'H Yc has rank, CPLST is ridge regression on all labels. Where the rows are linearly
-independent and lam goes to 0, H is the identity on centred columns and CPLST is PLST.
+independent and lam goes to 0, H is the identity on centered columns and CPLST is PLST.
 
-`hat_bias` says of which rows H is made: centred ones; rows as they are; or rows with a column of ones, whose weight is
-penalised as others are. The paper's derivation assumes one of the first two on data with mean zero, programs differ.
+`hat_bias` says of which rows H is made: centered ones; rows as they are; or rows with a column of ones, whose weight is
+penalized as others are. The paper's derivation assumes one of the first two on data with mean zero, programs differ.
 
 `objective` is the maximum. It is a closed form, so `optimality` is 0. No matrix of n x n is formed where there are more
 rows than features: with the decomposition U S V' of the rows, Yc'H Yc = (U'Yc)' S^2 (S^2 + lam)^-1 (U'Yc).
@@ -43,7 +43,7 @@ class CPLST:
         1e-6 trace(Xc'Xc) / n_features.
     kernel, gamma, degree, coef0 : str, float, int, float
         A key of KERNELS and its constants; with a kernel H is K(K + lam I)^-1.
-    hat_bias : {"centre", "none", "ones"}
+    hat_bias : {"center", "none", "ones"}
         The rows of which H is made.
     """
 
@@ -53,7 +53,7 @@ class CPLST:
     gamma: float = 1.0
     degree: int = 3
     coef0: float = 1.0
-    hat_bias: str = "centre"
+    hat_bias: str = "center"
 
     SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0", "hat_bias")
     USES_UNLABELED: ClassVar[bool] = False

@@ -1,7 +1,7 @@
 """Feature-aware implicit label space encoding (FaIE): code vectors that both labels and features explain.
 
 Problem (Lin, Ding, Hu & Wang, "Multi-label classification via feature-aware implicit label space encoding", ICML 2014;
-eq. 21 of the SLRM paper), with coded labels Y, not centred, and the hat matrix H = Xc (Xc'Xc + lam I)^-1 Xc'::
+eq. 21 of the SLRM paper), with coded labels Y, not centered, and the hat matrix H = Xc (Xc'Xc + lam I)^-1 Xc'::
 
     max_C  trace(C'(Y Y' + alpha H) C),  C'C = I            decode scores = Chat D,  D = C'Y
 
@@ -77,8 +77,8 @@ class FaIE:
         "auto" is "zero_one" where all labels are known, and "signs" with 0 for the missing ones otherwise.
     kernel, gamma, degree, coef0 : str, float, int, float
         A key of KERNELS and its constants; with a kernel H is K(K + lam I)^-1.
-    hat_bias : {"centre", "none", "ones"}
-        H is made of centred rows, rows as they are, or rows with a column of ones.
+    hat_bias : {"center", "none", "ones"}
+        H is made of centered rows, rows as they are, or rows with a column of ones.
     """
 
     n_components: float = 0.5
@@ -89,7 +89,7 @@ class FaIE:
     gamma: float = 1.0
     degree: int = 3
     coef0: float = 1.0
-    hat_bias: str = "centre"
+    hat_bias: str = "center"
 
     SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0", "hat_bias", "coding")
     USES_UNLABELED: ClassVar[bool] = False

@@ -1,7 +1,7 @@
 """Principal label space transformation (PLST): ridge regression onto the main directions of the labels.
 
 Problem (Tai & Lin, "Multilabel classification with principal label space transformation", Neural Computation 24, 2012),
-with labels Y of +1 and -1, centred labels Yc = Y - 1m' and n_components orthonormal columns V::
+with labels Y of +1 and -1, centered labels Yc = Y - 1m' and n_components orthonormal columns V::
 
     max_V  trace(V'Yc'Yc V)            encode Z = Yc V            decode scores = Zhat V' + m
 
@@ -64,4 +64,4 @@ class PLST:
     def fit(self, train: TrainingSet, prepared: LabelSpace | None = None) -> LinearModel | KernelModel:
         """Find the directions of the labels and the regression onto them."""
         space = self.prepare(train) if prepared is None else prepared
-        return project(train, self, space, space.scatter(), "the centred labels")
+        return project(train, self, space, space.scatter(), "the centered labels")

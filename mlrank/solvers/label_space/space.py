@@ -30,7 +30,7 @@ __all__ = [
     "truncated",
 ]
 
-HAT_BIASES = ("centre", "none", "ones")
+HAT_BIASES = ("center", "none", "ones")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Hat:
 
 @dataclass(frozen=True)
 class LabelSpace:
-    """Coded labels Y and the centred rows of the regression, decomposed.
+    """Coded labels Y and the centered rows of the regression, decomposed.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class LabelSpace:
         return mean
 
     def scatter(self) -> FloatArray:
-        """Return Yc'Yc with centred labels Yc."""
+        """Return Yc'Yc with centered labels Yc."""
         total = self.Y.sum(axis=0)
         scatter: FloatArray = self.gram - np.outer(total, total) / len(self.Y)
         return scatter
@@ -94,10 +94,10 @@ class LabelSpace:
 
 def label_space(train: TrainingSet, settings: Any, Y: FloatArray) -> LabelSpace:
     """Decompose the rows of `train`, as `settings` has kernel and hat_bias, and multiply them with the labels `Y`."""
-    rows = _space(train.X, settings, "centre")
+    rows = _space(train.X, settings, "center")
     parts = rows.parts(Y)
-    kind = getattr(settings, "hat_bias", "centre")
-    if kind == "centre":
+    kind = getattr(settings, "hat_bias", "center")
+    if kind == "center":
         hat = Hat(rows, parts, np.zeros(len(parts)), None)
     else:
         space = _space(train.X, settings, kind)
@@ -108,8 +108,8 @@ def label_space(train: TrainingSet, settings: Any, Y: FloatArray) -> LabelSpace:
 
 def _space(X: Features, settings: Any, bias: str) -> RidgeSpace:
     if settings.kernel != "linear":
-        return kernel_space(X, Kernel.of(settings), centred=bias == "centre", bias=float(bias == "ones"))
-    if bias == "centre":
+        return kernel_space(X, Kernel.of(settings), centered=bias == "center", bias=float(bias == "ones"))
+    if bias == "center":
         return linear_space(CenteredRows(X))
     if bias == "ones":
         X = with_ones(X)
@@ -141,7 +141,7 @@ def check_settings(solver: Any) -> None:
     check_components(solver)
     check_kernel(solver)
     check_penalty("lam", solver.lam)
-    if getattr(solver, "hat_bias", "centre") not in HAT_BIASES:
+    if getattr(solver, "hat_bias", "center") not in HAT_BIASES:
         raise ValueError(not_among("hat_bias", solver.hat_bias, HAT_BIASES))
 
 

@@ -7,7 +7,7 @@ For a row with outputs f and signs s of its k labels, code weights v_j and penal
 
 Most rows belong to one group altogether: the best of the m unit vectors is then the solution, which the dual point of
 its active losses proves. The others go through an interior-point method that keeps both problems feasible, so each has
-its certificate; its limit is the centre of the optimal face, which does not depend on the order of labels or groups.
+its certificate; its limit is the center of the optimal face, which does not depend on the order of labels or groups.
 """
 
 from typing import NamedTuple

@@ -85,7 +85,7 @@ def divided(X: Features, by: FloatArray) -> Features:
 def label_groups(X: Features, Y: BoolArray, wanted: int, seed: int) -> Groups:
     """Group the label sets by k-means (k-means++, best of ten), equal ones together.
 
-    Label sets are ordered by the features of their rows before random numbers are drawn, and of equally near centres
+    Label sets are ordered by the features of their rows before random numbers are drawn, and of equally near centers
     the first counts, so that neither the order of the rows nor that of the labels decides about groups.
     """
     distinct, number, count = np.unique(Y, axis=0, return_inverse=True, return_counts=True)
@@ -106,13 +106,13 @@ def _k_means(points: FloatArray, weights: FloatArray, n_groups: int, seed: int) 
     rng = np.random.default_rng(seed)
     best, least = np.zeros(len(points), dtype=np.int64), np.inf
     for _ in range(RESTARTS):
-        group, spent = _lloyd(points, weights, _first_centres(points, weights, n_groups, rng))
+        group, spent = _lloyd(points, weights, _first_centers(points, weights, n_groups, rng))
         if spent < least:
             best, least = group, spent
     return best
 
 
-def _first_centres(points: FloatArray, weights: FloatArray, n_groups: int, rng: np.random.Generator) -> FloatArray:
+def _first_centers(points: FloatArray, weights: FloatArray, n_groups: int, rng: np.random.Generator) -> FloatArray:
     """Draw points, each with a chance that grows with its square distance from those drawn before (k-means++)."""
     chosen: list[int] = []
     apart = np.ones(len(points))
@@ -124,11 +124,11 @@ def _first_centres(points: FloatArray, weights: FloatArray, n_groups: int, rng: 
     return points[chosen]
 
 
-def _lloyd(points: FloatArray, weights: FloatArray, centres: FloatArray) -> tuple[IntArray, float]:
+def _lloyd(points: FloatArray, weights: FloatArray, centers: FloatArray) -> tuple[IntArray, float]:
     """Return the groups that means of groups are nearest to, and the sum of square distances, rounded."""
     group = np.full(len(points), -1)
     for _ in range(MOST_ROUNDS):
-        distances = _rounded_square_distances(points, centres)
+        distances = _rounded_square_distances(points, centers)
         nearest = distances.argmin(axis=1)
         if np.array_equal(nearest, group):
             break
@@ -136,13 +136,13 @@ def _lloyd(points: FloatArray, weights: FloatArray, centres: FloatArray) -> tupl
         members = np.zeros_like(distances)
         members[np.arange(len(points)), group] = weights
         size = members.sum(axis=0)[:, None]
-        centres = np.where(size > 0, members.T @ points / np.where(size > 0, size, 1.0), centres)
+        centers = np.where(size > 0, members.T @ points / np.where(size > 0, size, 1.0), centers)
     spent = float((weights * distances[np.arange(len(points)), group]).sum())
     return group, round(spent, DIGITS - 3)
 
 
-def _rounded_square_distances(points: FloatArray, centres: FloatArray) -> FloatArray:
-    apart = (points**2).sum(axis=1)[:, None] + (centres**2).sum(axis=1) - 2.0 * points @ centres.T
+def _rounded_square_distances(points: FloatArray, centers: FloatArray) -> FloatArray:
+    apart = (points**2).sum(axis=1)[:, None] + (centers**2).sum(axis=1) - 2.0 * points @ centers.T
     rounded: FloatArray = np.maximum(np.round(apart, DIGITS), 0.0)
     return rounded
 
@@ -189,7 +189,7 @@ class MLLOC:
         A key of KERNELS and its constants, of the part of the machines that depends on x.
     scale : bool
         Whether columns are divided by their standard deviation, which codes in [0, 1] assume.
-    label_coding : {"signs", "zero_one"}
+    coding : {"signs", "zero_one"}
         Of label sets in distances; with labels of 0 and 1 distances are a quarter.
     code_lam : float
         Ridge weight, for each row, of the regression of codes on features of unit variance.
@@ -211,7 +211,7 @@ class MLLOC:
     degree: int = 3
     coef0: float = 1.0
     scale: bool = True
-    label_coding: str = "signs"
+    coding: str = "signs"
     code_lam: float = 1e-2
     project_codes: bool = False
     tol: float = 1e-3
@@ -227,7 +227,7 @@ class MLLOC:
         check_positive(self, "lam1", "code_lam", "tol", "max_iter")
         check_not_negative(self, "lam2")
         check_kernel(self)
-        check_choices(self, {"label_coding": CODINGS})
+        check_choices(self, {"coding": CODINGS})
 
     def prepare(self, train: TrainingSet) -> Begun:
         """Scale the rows, group the label sets and decompose the rows for the regression of codes."""
@@ -260,7 +260,7 @@ class MLLOC:
 
     def _alternate(self, Y: BoolArray, begun: Begun) -> tuple[Machines, FloatArray, FitInfo]:
         C, notes = begun.groups
-        labels = np.where(Y, 1.0, 0.0 if self.label_coding == "zero_one" else -1.0)
+        labels = np.where(Y, 1.0, 0.0 if self.coding == "zero_one" else -1.0)
         prototypes = np.zeros((C.shape[1], Y.shape[1]))
         for n_iter in range(1, self.max_iter + 1):
             prototypes = _prototypes(C, labels, prototypes)
@@ -350,7 +350,7 @@ class LocModel:
 
     def codes(self, X: Features) -> FloatArray:
         """Return predicted codes, (n_samples, n_groups)."""
-        codes: FloatArray = np.asarray(X @ self.code_coef.T) + self.code_intercept
+        codes: FloatArray = np.asarray(as_features(X) @ self.code_coef.T) + self.code_intercept
         if self.project:
             codes = np.clip(codes, 0.0, 1.0)
             codes[codes.sum(axis=1) == 0] = 1.0
@@ -359,6 +359,7 @@ class LocModel:
 
     def decision_function(self, X: Features) -> FloatArray:
         """Return scores (n_samples, n_labels)."""
+        X = as_features(X)
         scores: FloatArray = self.base.decision_function(divided(X, self.divisor)) + self.codes(X) @ self.V.T
         return scores
 

@@ -1,6 +1,6 @@
 """Compiled loops of block coordinate ascent for multi-label ranking.
 
-A visit of example i takes the scores s of its labels, and the curvature c = K_ii of its block, and maximises eq. 14
+A visit of example i takes the scores s of its labels, and the curvature c = K_ii of its block, and maximizes eq. 14
 (with coefficient 1 on the cross term) over beta_k = y_k alpha_k, exactly::
 
     max  sum_k (y_k - s_k + c beta_k^old) beta_k - c/2 sum_k beta_k^2,    0 <= y_k beta_k <= C,    sum_k beta_k = 0

@@ -166,7 +166,7 @@ class MultiLabelRanking:
     halve : bool
         For the paper's sake (erratum 3.1): iterate eq. 14 to 16 as printed.
     bias : {"none", "augmented"}
-        None, as in the paper, or a penalised one for each label, K + 1 (erratum 3.8).
+        None, as in the paper, or a penalized one for each label, K + 1 (erratum 3.8).
     correlation : float
         Smoothing over labels that occur together, from 0 (none) to below 1.
     C_convention : {"eq4", "eq2"}

@@ -4,7 +4,7 @@ The few directions in which the rows have most of their second moment, swept wit
 
 Ascent over examples crawls where a few directions carry most of the second moment, as the constant one does of kernels
 with small gamma. As in Rank-SVM, each pass then solves a proximal step: in orthonormal directions e_j of
-feature space, f is pulled towards its last position by h_j / 2 (<f, e_j> - centre_j)^2, which multiplies the moments of
+feature space, f is pulled towards its last position by h_j / 2 (<f, e_j> - center_j)^2, which multiplies the moments of
 these directions by gain_j = 1 / (1 + h_j). The directions are the leading eigenvectors among a sample of the rows: any
 orthonormal ones would do.
 """
@@ -177,7 +177,7 @@ def directions(
 
 
 class Tops:
-    """State of the directions during a fit: coordinates, proximal centre, gain.
+    """State of the directions during a fit: coordinates, proximal center, gain.
 
     p : (r, K), coordinates of the weights that the dual variables give; omega : (r, K), those that the scores have
     """
@@ -185,7 +185,7 @@ class Tops:
     def __init__(self, found: LeadingDirections, n_labels: int, mix: FloatArray) -> None:
         shape = (len(found.moment), n_labels)
         self.found, self.mix = found, mix
-        self.p, self.omega, self.centre = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        self.p, self.omega, self.center = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self.gain = np.ones(shape[0])
         self.flattening: Flattening | None = None
         if shape[0] > 0 and found.moment[0] > 0:
@@ -195,13 +195,13 @@ class Tops:
             self.gain = self.flattening.kept(found.moment)
 
     def arguments(self) -> tuple[FloatArray, ...]:
-        """Move the centre to where the scores are; return what a sweep needs."""
-        self.centre = self.omega
-        return self.found.U, self.gain, self.p, (1.0 - self.gain)[:, None] * self.centre
+        """Move the center to where the scores are; return what a sweep needs."""
+        self.center = self.omega
+        return self.found.U, self.gain, self.p, (1.0 - self.gain)[:, None] * self.center
 
     def settle(self) -> None:
         """Read where a sweep has left the scores."""
-        self.omega = self.gain[:, None] * self.p + (1.0 - self.gain)[:, None] * self.centre
+        self.omega = self.gain[:, None] * self.p + (1.0 - self.gain)[:, None] * self.center
 
     def adapt(self, gap: float) -> None:
         """Choose how far moments are cut by the absolute `gap`."""

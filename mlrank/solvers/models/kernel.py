@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.arrays import Features, FloatArray, as_dense, read_only, take_rows
+from mlrank.arrays import Features, FloatArray, as_dense, as_features, read_only, take_rows
 from mlrank.kernels import Kernel
 from mlrank.kernels.rows import KernelRows, wrong_width
 from mlrank.solvers.base import FitInfo
@@ -78,6 +78,7 @@ class KernelModel:
         ValueError
             If the kernel is precomputed and `X` has not one column for each training row.
         """
+        X = as_features(X)
         if self.shared is not None:
             rows, support = self.shared
             K = rows.against(X, self.gamma, support)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.arrays import Features, FloatArray
+from mlrank.arrays import Features, FloatArray, as_features
 from mlrank.solvers.base import FitInfo
 
 __all__ = [
@@ -34,7 +34,7 @@ class LinearModel:
 
     def decision_function(self, X: Features) -> FloatArray:
         """Return scores (n_samples, n_labels)."""
-        return np.asarray(X @ self.coef.T) + self.intercept
+        return np.asarray(as_features(X) @ self.coef.T) + self.intercept
 
     def arrays(self) -> Mapping[str, FloatArray]:
         """Return `coef` and `intercept`."""
@@ -76,7 +76,7 @@ class LowRankModel:
 
     def decision_function(self, X: Features) -> FloatArray:
         """Return scores (n_samples, n_labels); a row costs the less of (n_features + n_labels) r and a row of coef."""
-        n_features, r = self.left.shape
+        X, (n_features, r) = as_features(X), self.left.shape
         n_labels = len(self.right)
         if (n_features + n_labels) * r < n_features * n_labels:
             return np.asarray(X @ self.left) @ self.right.T + self.intercept

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.arrays import Features, FloatArray
+from mlrank.arrays import Features, FloatArray, as_features
 from mlrank.kernels import Kernel
 from mlrank.solvers.base import FitInfo
 from mlrank.solvers.models.kernel import KernelModel
@@ -37,7 +37,7 @@ class Projection:
 
     def transform(self, X: Features) -> FloatArray:
         """Return projected rows, shape (n_samples, r)."""
-        return np.asarray(X @ self.coef) + self.offset
+        return np.asarray(as_features(X) @ self.coef) + self.offset
 
     def model(self, coef: FloatArray, intercept: FloatArray, info: FitInfo) -> LinearModel:
         """Return the linear model that equals a linear classifier of projected rows."""

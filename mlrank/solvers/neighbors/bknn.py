@@ -1,4 +1,4 @@
-"""Class-balanced k-nearest neighbours (BKNN): every label is judged by the same number of its own nearest rows.
+"""Class-balanced k-nearest neighbors (BKNN): every label is judged by the same number of its own nearest rows.
 
 Wang, Ding and Huang, "Multi-label classification: inconsistency and class balanced k-nearest neighbor", AAAI 2010. Of a
 row x and the b training rows x_j of label k that are nearest to it::
@@ -9,11 +9,11 @@ The scores do not change when all s_k are multiplied, so the least squared dista
 the exponential: far from all training rows, where the formula as printed divides 0 by 0, scores stay finite (erratum
 4.4). They sum to zero over the labels.
 
-A training row is not its own neighbour when the threshold of a label is learned from the training scores (eq. 6, 7;
+A training row is not its own neighbor when the threshold of a label is learned from the training scores (eq. 6, 7;
 threshold "adaptive_f"): ``model.training_scores()`` leaves it out, while ``decision_function`` takes any row for a new
-one (erratum 4.3). A row that stands in the data twice is still its double's neighbour.
+one (erratum 4.3). A row that stands in the data twice is still its double's neighbor.
 
-Rows without labels are nobody's neighbours, a label without rows scores -1, and where no label has a row every label
+Rows without labels are nobody's neighbors, a label without rows scores -1, and where no label has a row every label
 scores 0. A label with fewer than b rows sums over those it has, and so scores lower (erratum 4.5). Nothing is iterated:
 `optimality` is 0, and there is no objective. The distances are exact and their computation is shared by all labels, see
 `ClassNeighbors`: n_scored * n_train * (n_features + labels per row) operations.
@@ -51,11 +51,11 @@ class Neighborhood:
 
     @cached_property
     def typical_square(self) -> float:
-        """Median squared distance of a labelled row to the nearest other one, of those that are not equal; else 1."""
-        labelled = np.flatnonzero(self.Y.any(axis=1))
-        if labelled.size < 2:
+        """Median squared distance of a labeled row to the nearest other one, of those that are not equal; else 1."""
+        labeled = np.flatnonzero(self.Y.any(axis=1))
+        if labeled.size < 2:
             return 1.0
-        squares = knn(self.X[labelled], 1)[1]
+        squares = knn(self.X[labeled], 1)[1]
         if not squares.any():
             return 1.0
         return float(np.median(squares)) or float(np.median(squares[squares > 0]))
@@ -101,7 +101,7 @@ class BalancedNeighbors:
         return self._scores(X if self.projection is None else self.projection.transform(X), None)
 
     def training_scores(self) -> FloatArray:
-        """Return scores (n_train, n_labels) of the training rows, none of which is its own neighbour."""
+        """Return scores (n_train, n_labels) of the training rows, none of which is its own neighbor."""
         return self._scores(self.X_train, None if self.self_neighbor else np.arange(self.X_train.shape[0]))
 
     def _scores(self, X: Features, own: IntArray | None) -> FloatArray:
@@ -138,29 +138,29 @@ class BalancedNeighbors:
 
 @dataclass(frozen=True)
 class BalancedKNN:
-    """Class-balanced nearest neighbours (eq. 4 and 5).
+    """Class-balanced nearest neighbors (eq. 4 and 5).
 
     Parameters
     ----------
-    b : int
-        Neighbours of each label.
-    sigma : float or None
-        Width of the similarity. The paper names none; None takes the median squared distance of a training row to the
+    n_neighbors : int
+        b of the paper: neighbors of each label.
+    width : float or None
+        sigma of the paper, which gives no value; None takes the median squared distance of a training row to the
         nearest other one (erratum 4.2).
     project : BLDA, mapping of its settings, or None
         A projection that the rows go through first. A configuration has `project:` for any solver instead.
-    sigma_power : {1, 2}
-        exp(-|.|^2 / (2 sigma)) as printed, or with sigma^2.
+    width_power : {1, 2}
+        exp(-|.|^2 / (2 width)) as printed, or with width^2.
     aggregate : {"sum", "mean"}
-        "mean" divides s_k by the number of rows found, so that labels with fewer than b rows do not score lower.
+        "mean" divides s_k by the number of rows, so that labels with fewer than n_neighbors do not score lower.
     self_neighbor : bool
-        Whether a training row counts as its own neighbour in `training_scores`, as the paper does (erratum 4.3).
+        Whether a training row counts as its own neighbor in `training_scores`, as the paper does (erratum 4.3).
     """
 
-    b: int = 5
-    sigma: float | None = None
+    n_neighbors: int = 5
+    width: float | None = None
     project: BLDA | Mapping[str, Any] | None = None
-    sigma_power: int = 1
+    width_power: int = 1
     aggregate: str = "sum"
     self_neighbor: bool = False
 
@@ -169,11 +169,11 @@ class BalancedKNN:
     TRANSDUCTIVE: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_positive(self, "b", *(() if self.sigma is None else ("sigma",)))
-        if int(self.b) != self.b:
-            raise ValueError(f"b must be a whole number, found {self.b!r}")
-        if self.sigma_power not in (1, 2):
-            raise ValueError(f"sigma_power must be 1 or 2, found {self.sigma_power!r}")
+        check_positive(self, "n_neighbors", *(() if self.width is None else ("width",)))
+        if int(self.n_neighbors) != self.n_neighbors:
+            raise ValueError(f"n_neighbors must be a whole number, found {self.n_neighbors!r}")
+        if self.width_power not in (1, 2):
+            raise ValueError(f"width_power must be 1 or 2, found {self.width_power!r}")
         check_choices(self, {"aggregate": AGGREGATES})
         if self.project is not None and not isinstance(self.project, BLDA):
             object.__setattr__(self, "project", BLDA(**self.project))
@@ -187,17 +187,17 @@ class BalancedKNN:
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
-        known = self.sigma is not None and self.project is None
+        known = self.width is not None and self.project is None
         return float(n_samples) * n_features * (1 if known else n_samples), 8.0 * n_samples * (n_features + n_labels)
 
     def fit(self, train: TrainingSet, prepared: Neighborhood | None = None) -> BalancedNeighbors:
-        """Keep the rows of `train`, and find sigma if it is not given."""
+        """Store the rows of `train`, and find the width if it is not given."""
         near = self.prepare(train) if prepared is None else prepared
-        square = near.typical_square if self.sigma is None else self.sigma**self.sigma_power
-        short = int((train.Y.sum(axis=0) < self.b).sum())
+        square = near.typical_square if self.width is None else self.width**self.width_power
+        short = int((train.Y.sum(axis=0) < self.n_neighbors).sum())
         notes = near.projection.info.notes if near.projection is not None else ()
         if short:
-            notes += (f"{short} of {train.n_labels} labels have fewer than {self.b} rows",)
+            notes += (f"{short} of {train.n_labels} labels have fewer than {self.n_neighbors} rows",)
         info = FitInfo(1, float("nan"), 0.0, True, notes)
-        parts = (near.X, near.Y, near.projection, int(self.b), 2.0 * square)
+        parts = (near.X, near.Y, near.projection, int(self.n_neighbors), 2.0 * square)
         return BalancedNeighbors(*parts, self.aggregate, self.self_neighbor, info)

@@ -82,6 +82,7 @@ class ClassNeighbors:
     """
 
     def __init__(self, X: Features, Y: BoolArray) -> None:
+        X = as_features(X)
         _check_size(X)
         self.order: IntArray = np.flatnonzero(Y.any(axis=1))
         self.X = X if self.order.size == len(Y) else take_rows(X, self.order)
@@ -126,13 +127,14 @@ class ClassNeighbors:
         X : (n_scored, n_features) ndarray or csr_array
         count : int
         own : (n_scored,) ndarray, optional
-            Numbers of the training rows that the rows of `X` are; they are not their own neighbours.
+            Numbers of the training rows that the rows of `X` are; they are not their own neighbors.
 
         Raises
         ------
         ValueError
             If the rows have other features than the training rows, or entries too large for distances to exist.
         """
+        X = as_features(X)
         _check_size(X)
         if X.shape[1] != self.X.shape[1]:
             raise ValueError(f"X must have the {self.X.shape[1]} features of the training rows, found {X.shape[1]}")

@@ -1,7 +1,7 @@
-"""Plain k-nearest neighbours: a label scores the part of the nearest training rows that carry it.
+"""Plain k-nearest neighbors: a label scores the part of the nearest training rows that carry it.
 
-The baseline that class-balanced neighbours are measured against. Rows without labels are neighbours like others. Of
-equally near rows those with the lower numbers count. A training row is not its own neighbour in
+The baseline that class-balanced neighbors are measured against. Rows without labels are neighbors like others. Of
+equally near rows those with the lower numbers count. A training row is not its own neighbor in
 ``model.training_scores()``, which thresholds are fitted to; ``decision_function`` takes any row for a new one. Nothing
 is iterated: `optimality` is 0, and there is no objective.
 """
@@ -44,12 +44,12 @@ class Neighbors:
         return self._scores(X, None)
 
     def training_scores(self) -> FloatArray:
-        """Return scores (n_train, n_labels) of the training rows, none of which is its own neighbour."""
+        """Return scores (n_train, n_labels) of the training rows, none of which is its own neighbor."""
         return self._scores(self.X_train, np.arange(self.X_train.shape[0]))
 
     def _scores(self, X: Features, own: IntArray | None) -> FloatArray:
         one_class = np.ones((self.X_train.shape[0], 1), dtype=np.bool_)
-        # A last row without labels stands for neighbours that are not there.
+        # A last row without labels stands for neighbors that are not there.
         carried = np.vstack([self.Y_train, np.zeros_like(self.Y_train[:1])]).astype(np.float64)
         scores = np.empty((X.shape[0], self.Y_train.shape[1]))
         for near in ClassNeighbors(self.X_train, one_class).blocks(X, self.n_neighbors, own):
@@ -68,7 +68,7 @@ class Neighbors:
 
 @dataclass(frozen=True)
 class KNN:
-    """Nearest neighbours, all labels at once.
+    """Nearest neighbors, all labels at once.
 
     Parameters
     ----------
@@ -93,6 +93,6 @@ class KNN:
 
     def fit(self, train: TrainingSet, prepared: None = None) -> Neighbors:
         """Keep the rows of `train`."""
-        few = (f"{train.n_samples} rows, fewer than {self.n_neighbors} neighbours",)
+        few = (f"{train.n_samples} rows, fewer than {self.n_neighbors} neighbors",)
         notes = few if train.n_samples < self.n_neighbors else ()
         return Neighbors(train.X, train.Y, int(self.n_neighbors), FitInfo(1, float("nan"), 0.0, True, notes))

@@ -1,6 +1,6 @@
 """MCGF: label propagation by the Green's function of a graph, with label correlations.
 
-A graph A joins all rows, with labels or without, to their nearest neighbours; L is its Laplacian and G = L^+ its
+A graph A joins all rows, with labels or without, to their nearest neighbors; L is its Laplacian and G = L^+ its
 Green's function, the inverse without the zero mode of each connected part. Y0 holds the labels as +1 and -1, and 0 for
 rows without; Corr the cosines between label columns. How the correlations enter is not settled by what is published of
 the method, so there are three readings::
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 VARIANTS = ("product", "sylvester", "similarity")
-CODINGS = ("signed", "binary")
+CODINGS = ("signs", "zero_one")
 MOST_RHO = 0.95
 
 
@@ -71,12 +71,12 @@ class MCGF:
         Of "sylvester": weight of the correlations, from 0 to 0.95 of what leaves the problem bounded.
     g : float
         Of "similarity": weight of the edges between rows of like labels, 0 or more.
-    coding : {"signed", "binary"}
+    coding : {"signs", "zero_one"}
         Whether an absent label is -1, or 0 like a row without labels.
     graph : {"self_tuning", "gaussian", "cosine"}
         Weights of the graph of rows (`mlrank.graphs`).
     n_neighbors : int
-        Neighbours that each row chooses.
+        Neighbors that each row chooses.
     scale_neighbor : int
         Of graph "self_tuning".
     width : float, optional
@@ -94,7 +94,7 @@ class MCGF:
     b: float = 1.0
     rho: float = 0.5
     g: float = 0.01
-    coding: str = "signed"
+    coding: str = "signs"
     graph: str = "self_tuning"
     n_neighbors: int = 10
     scale_neighbor: int = 7
@@ -142,17 +142,17 @@ class MCGF:
 
     def _targets(self, rows: RowGraph, Y: BoolArray, telling: BoolArray) -> FloatArray:
         Y0 = np.zeros((rows.A.shape[0], Y.shape[1]))
-        Y0[: rows.n_train] = np.where(Y, 1.0, -1.0 if self.coding == "signed" else 0.0) * telling
+        Y0[: rows.n_train] = np.where(Y, 1.0, -1.0 if self.coding == "signs" else 0.0) * telling
         return Y0
 
     def _spread(self, propagation: Propagation, Y: BoolArray, Y0: FloatArray) -> tuple[GraphSolution, float]:
         key = (self.variant, self.b, self.rho, self.g, self.coding, self.tol, self.max_iter)
         if key not in propagation.solved:
-            solve = self._regularised if self.variant == "sylvester" else self._green
+            solve = self._regularized if self.variant == "sylvester" else self._green
             propagation.solved[key] = solve(propagation.rows, Y, Y0)
         return propagation.solved[key]
 
-    def _regularised(self, rows: RowGraph, Y: BoolArray, Y0: FloatArray) -> tuple[GraphSolution, float]:
+    def _regularized(self, rows: RowGraph, Y: BoolArray, Y0: FloatArray) -> tuple[GraphSolution, float]:
         L, corr, b = laplacian(rows.A), label_cosines(Y), self.b
         C = -self.rho * b / float(np.linalg.eigvalsh(corr)[-1]) * corr
         solution = sylvester(lambda V: L @ V + b * V, L.diagonal() + b, C, b * Y0, self.tol, self.max_iter)

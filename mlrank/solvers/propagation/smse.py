@@ -1,8 +1,8 @@
 """SMSE: semi-supervised multi-label learning by a Sylvester equation (Chen, Song, Wang and Zhang, SDM 2008).
 
-A graph A joins all rows, with labels or without, to their nearest neighbours; a second one, B, joins labels by the
+A graph A joins all rows, with labels or without, to their nearest neighbors; a second one, B, joins labels by the
 cosine of their columns, B_jj' = exp(-(1 - cos(y_j, y_j')) / tau). L and H are their Laplacians, Ln and Hn the
-normalised ones. Scores F are smooth on both graphs::
+normalized ones. Scores F are smooth on both graphs::
 
     variant="smse1"   min_F  mu tr(F'LF) + nu tr(FHF'),                             rows with labels fixed, F_L = Y_L
                       mu L_UU F_U + nu F_U H = -mu L_UL Y_L
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 VARIANTS = ("smse1", "smse2")
-CODINGS = ("binary", "signed")
+CODINGS = ("zero_one", "signs")
 
 
 @dataclass(frozen=True)
@@ -47,19 +47,19 @@ class SMSE:
     Parameters
     ----------
     variant : {"smse1", "smse2"}
-        Labels as constraints and plain Laplacians, or labels as targets and normalised Laplacians.
+        Labels as constraints and plain Laplacians, or labels as targets and normalized Laplacians.
     mu, nu : float
         Of smse1: weight of the graph of rows, above 0, and of labels, 0 or more. Only their ratio matters.
     beta, gamma : float
         Of smse2: weight of the graph of rows and of labels, 0 or more.
     tau : float
         Width of the graph of labels.
-    coding : {"binary", "signed"}
+    coding : {"zero_one", "signs"}
         Whether an absent label is 0, like a row without labels, or -1.
     graph : {"self_tuning", "gaussian", "cosine"}
         Weights of the graph of rows (`mlrank.graphs`).
     n_neighbors : int
-        Neighbours that each row chooses.
+        Neighbors that each row chooses.
     scale_neighbor : int
         Of graph "self_tuning".
     width : float, optional
@@ -78,7 +78,7 @@ class SMSE:
     beta: float = 1.0
     gamma: float = 0.1
     tau: float = 1.0
-    coding: str = "binary"
+    coding: str = "zero_one"
     graph: str = "self_tuning"
     n_neighbors: int = 10
     scale_neighbor: int = 7
@@ -108,7 +108,7 @@ class SMSE:
     def fit(self, train: TrainingSet, prepared: RowGraph | None = None) -> TransductiveModel:
         """Score the rows of `train`, with labels and without."""
         rows = self.prepare(train) if prepared is None else prepared
-        Y = train.Y.astype(np.float64) if self.coding == "binary" else np.where(train.Y, 1.0, -1.0)
+        Y = train.Y.astype(np.float64) if self.coding == "zero_one" else np.where(train.Y, 1.0, -1.0)
         solve = self._clamped if self.variant == "smse1" else self._smoothed
         solution, objective, notes = solve(rows, Y, self._label_laplacian(train.Y))
         converged = solution.residual <= self.tol

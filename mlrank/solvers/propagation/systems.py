@@ -1,7 +1,7 @@
 """Symmetric systems A F + F C = B on a graph: A large and known by its products, C of one row for each label.
 
 With C = Q diag(c) Q' the columns part: (A + c_j I) g_j = (B Q)_j and F = G Q'. Each column is solved by conjugate
-gradients, preconditioned by the diagonal. Sparse factorisations, one for each c_j, fill up on neighbour graphs in five
+gradients, preconditioned by the diagonal. Sparse factorizations, one for each c_j, fill up on neighbor graphs in five
 dimensions or more: at 4000 rows a single one takes ten times as long as thirty columns here. Block conjugate gradients
 save iterations, but not their cost.
 """
@@ -85,7 +85,7 @@ class LikeRows(NamedTuple):
         return product
 
 
-# Columns at a time: a few stay in the processor's cache, and neighbours in the order of shifts need as many iterations.
+# Columns at a time: a few stay in the processor's cache, and neighbors in the order of shifts need as many iterations.
 GROUP = 8
 
 

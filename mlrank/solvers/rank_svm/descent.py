@@ -2,7 +2,7 @@
 
 Rank-SVM by Frank and Wolfe's method, as Elisseeff and Weston proposed.
 
-A step goes from alpha towards the vertex s of the dual's feasible set that maximises the linearised objective g's, by
+A step goes from alpha towards the vertex s of the dual's feasible set that maximizes the linearized objective g's, by
 exact line search: the dual is quadratic. g'(s - alpha) is the duality gap at the current weights, so every step has its
 certificate for nothing. Without a free bias the vertex is s = cap where g > 0, else 0. With one it is a linear program
 with one constraint for each label, whose multipliers are the best bias (HiGHS; seconds for each step from 10^5 pairs).
@@ -190,7 +190,7 @@ def _round_length(n_iter: int, run: Run) -> int:
 
 def frank_wolfe(rows: Any, pairs: Pairs, run: Run) -> RankSolution:
     """Solve to relative duality gap `tol`, or as far as `max_iter` steps go; `rows` are FlatRows or SparseRows."""
-    upper, R = caps(pairs, run), rows.penalised_rows()
+    upper, R = caps(pairs, run), rows.penalized_rows()
     vertex = _FreeVertex(pairs, upper) if rows.free else _BoxVertex(pairs, upper)
     alpha, n_iter = np.zeros(int(pairs.size.sum())), 0
     W, F = np.zeros((R.shape[1], pairs.n_labels)), np.zeros((R.shape[0], pairs.n_labels))

@@ -30,7 +30,7 @@ def sweep_pairs(
     norm: float,
     upper: float,
 ) -> None:
-    """Minimise over each pair of one instance in turn (eq. 23), updating `alpha` and the scores in place."""
+    """Minimize over each pair of one instance in turn (eq. 23), updating `alpha` and the scores in place."""
     # A row of zeros has norm 0: its gradient is -1, the step infinite, and its pairs go straight to the upper bound.
     step = 0.5 / norm
     for t in range(irrelevant.shape[0]):

@@ -7,7 +7,7 @@ Problem (Chen et al., "Efficient multi-label classification with hypergraph regu
 with F = XW' the training scores and L = D - HVH' the clique-expansion Laplacian of the label hypergraph (eq. 5), whose
 hyperedge weights are exp(-nu * mean intra-class squared distance) (eq. 29, 30).
 
-With M = I + lam X'LX = R'R the regulariser is w'Mw, so in weights Rw and rows R'^-1 x the problem is plain Rank-SVM: it
+With M = I + lam X'LX = R'R the regularizer is w'Mw, so in weights Rw and rows R'^-1 x the problem is plain Rank-SVM: it
 is solved by the same passes and mapped back. The constant feature of the bias is untouched, because L maps constants to
 zero. With more features than rows, and for kernels, the same is done by inner products (`gram_rows`).
 `optimality` is that problem's relative duality gap, which is also this one's. lam = 0 gives Rank-SVM itself.
@@ -69,7 +69,7 @@ class RankHLapSVM:
     gamma, degree, coef0 : float, int, float
         Of the kernel.
     bias : {"augmented", "free", "none"}
-        A penalised bias, as in eq. 8 (K + 1 for kernels), one that is not penalised, or none.
+        A penalized bias, as in eq. 8 (K + 1 for kernels), one that is not penalized, or none.
     algorithm, tol, max_iter, seed, order, stop, eps, C_scale
         As for RankSVM.
     distance : {"squared", "euclid"}

@@ -16,8 +16,8 @@ the labels that may still move; only those are swept (shrinking, with everything
 Rows are swept with a flattened spectrum, which takes 2 to 60 times fewer passes on real data (rows.py, for sparse rows
 sparse.py).
 
-Rows with no label or with all labels hold no pair and do not enter. The bias is the last weight and penalised like the
-others, as in eq. 8 (`bias="augmented"`), or absent (`bias="none"`), or not penalised (`bias="free"`), as Elisseeff and
+Rows with no label or with all labels hold no pair and do not enter. The bias is the last weight and penalized like the
+others, as in eq. 8 (`bias="augmented"`), or absent (`bias="none"`), or not penalized (`bias="free"`), as Elisseeff and
 Weston have it: the dual then has the constraints sum_i beta_ip = 0, and its certificate is of dual variables that meet
 them (`meet_constraints`). A kernel makes w'x an inner product in its space; the rows then are the scaled eigenvectors
 of the kernel matrix (`gram_rows`).
@@ -82,7 +82,7 @@ def check_settings(solver: Any) -> None:
     check_kernel(solver, precomputed=True)
     check_choices(solver, CHOICES)
     if solver.order == "cyclic" and solver.bias == "free":
-        raise ValueError("order 'cyclic' is Algorithm 1 as printed, whose bias is penalised; found bias 'free'")
+        raise ValueError("order 'cyclic' is Algorithm 1 as printed, whose bias is penalized; found bias 'free'")
     for name, value in (("order", "cyclic"), ("stop", "step")):
         if solver.algorithm == "frank_wolfe" and getattr(solver, name) == value:
             raise ValueError(f"{name} {value!r} is of algorithm 'dcd' alone, found algorithm 'frank_wolfe'")
@@ -163,7 +163,7 @@ class RankSVM:
     gamma, degree, coef0 : float, int, float
         Of the kernel.
     bias : {"augmented", "free", "none"}
-        A penalised bias, as in eq. 8 (K + 1 for kernels), one that is not penalised, or none.
+        A penalized bias, as in eq. 8 (K + 1 for kernels), one that is not penalized, or none.
     algorithm : {"dcd", "frank_wolfe"}
         Dual coordinate descent, or the method of Elisseeff and Weston, to be compared with.
     tol : float

@@ -12,8 +12,8 @@ inexact inner pass). theta = max moment is plain coordinate descent. The gap is 
 1/2 sum h_j^2 (W_j - V_j)^2; theta is moved until both parts shrink together, and back up when the gap grows
 (`Flattening`).
 
-A free bias is one more column of ones that the problem does not penalise but the step does, with h = 1 / theta_b: its
-weights are the multipliers of the dual's equality constraints. Rows are then centred first, which changes the bias
+A free bias is one more column of ones that the problem does not penalize but the step does, with h = 1 / theta_b: its
+weights are the multipliers of the dual's equality constraints. Rows are then centered first, which changes the bias
 alone. The certificate needs dual variables that meet the constraints (`meet_constraints`), and theta_b is moved by how
 the gap divides between the step and this repair.
 
@@ -25,14 +25,14 @@ Dual variables that meet the constraints of a free bias: for every label, sum_i 
 A pass leaves small sums. They are moved along pairs of labels like flow in an electric network whose conductances are
 the masses of the free variables, which costs the dual objective little because free variables have a gradient near 0.
 
-Rank-SVM rows from inner products: kernels, and penalised problems with more features than rows.
+Rank-SVM rows from inner products: kernels, and penalized problems with more features than rows.
 
 With K the kernel of the training rows and L the hypergraph Laplacian, the dual of eq. 10 has the Gram matrix (eq. 27)::
 
     A = K (I + lam L K)^-1,    new rows:  f(x) = k_x' (I + lam L K)^-1 beta
 
 which is I + lam X'LX inverted between the rows if K = XX'. A = USU' gives the rows U S^1/2 of a plain problem. The
-constant feature of a penalised bias adds bias^2 to A and is added last: L maps constants to zero, so it belongs outside
+constant feature of a penalized bias adds bias^2 to A and is added last: L maps constants to zero, so it belongs outside
 the inverse, where it would cost nine digits.
 """
 
@@ -108,7 +108,7 @@ class FlatRows:
     basis : (n_features + 1, r), from weights in the eigenbasis to weights of [x, bias]; or (n_samples, r), to
         coefficients of the training rows
     bias : value of the constant feature, 0 for a free bias
-    shift : (r - 1,) for a free bias: what the scores of each direction were centred by; else None
+    shift : (r - 1,) for a free bias: what the scores of each direction were centered by; else None
     span : the training rows, if `basis` leads to their coefficients and weights are wanted
     dual : whether `basis` leads to coefficients of the training rows
     """
@@ -149,7 +149,7 @@ class FlatRows:
         """Whether the last column belongs to a free bias."""
         return self.shift is not None
 
-    def penalised_rows(self) -> FloatArray:
+    def penalized_rows(self) -> FloatArray:
         """Return `Z` without the column of a free bias."""
         return self.Z[:, :-1] if self.free else self.Z
 
@@ -186,18 +186,18 @@ def _measured_eigenbasis(rows: FloatArray, metric: FloatArray) -> tuple[FloatArr
 
 
 class DenseSweeps:
-    """State of the passes over FlatRows: weights, proximal centre, flattening."""
+    """State of the passes over FlatRows: weights, proximal center, flattening."""
 
     def __init__(self, rows: FlatRows, upper: FloatArray, pairs: Any, flat: bool = True) -> None:
         self.rows, self.upper, self.pairs, self.flat = rows, upper, pairs, flat
         shape = (pairs.n_labels, len(rows.moment))
-        self.penalised = slice(shape[1] - rows.free)
-        # Of each column: what a unit of beta'Z adds to the weights, and the share that the centre has in them.
+        self.penalized = slice(shape[1] - rows.free)
+        # Of each column: what a unit of beta'Z adds to the weights, and the share that the center has in them.
         self.gain, self.pull = np.ones(shape[1]), np.zeros(shape[1])
-        self.centre, self.previous, self.working = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        self.center, self.previous, self.working = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         # Kept for all rounds: fresh memory for each took 20 of 240 ms on 2000 x 500 rows.
         self.scaled = np.empty_like(rows.Z)
-        moment = rows.moment[self.penalised]
+        moment = rows.moment[self.penalized]
         highest = float(moment.max(initial=0.0)) or 1.0
         # The mean moment without the leading one, which mostly is that of the common mean of all rows.
         start = float(moment.sum() - highest) / len(moment)
@@ -209,9 +209,9 @@ class DenseSweeps:
 
     def certify(self, alpha: FloatArray) -> tuple[FloatArray, float, float]:
         """Return training scores, primal and dual objective; see `feasible` for the dual variables."""
-        Z, part, lists = self.rows.Z, self.penalised, self.pairs.lists
+        Z, part, lists = self.rows.Z, self.penalized, self.pairs.lists
         self.free = kernels.dual_sums(alpha, lists, self.pairs.n_labels).T @ Z
-        self.omega = self.gain * self.free + self.pull * self.centre
+        self.omega = self.gain * self.free + self.pull * self.center
         scores = Z @ self.omega.T
         loss = float(self.upper @ kernels.hinge_sums(scores, lists))
         primal = 0.5 * float(np.vdot(self.omega[:, part], self.omega[:, part])) + loss
@@ -226,8 +226,8 @@ class DenseSweeps:
         return scores, primal, dual
 
     def start_round(self, gap: float) -> None:
-        """Choose the flattening by the absolute `gap`, and move the centre to the current weights."""
-        part = self.penalised
+        """Choose the flattening by the absolute `gap`, and move the center to the current weights."""
+        part = self.penalized
         distance = self.free[:, part] - self.omega[:, part]
         if self.flat:
             self.flattening.choose(gap, 0.5 * float(np.vdot(distance, distance)), self.repair)
@@ -240,18 +240,18 @@ class DenseSweeps:
         np.multiply(self.rows.Z, root, out=self.scaled)
         self.norms = np.einsum("ij,ij->i", self.scaled, self.scaled)
         self.previous = self.omega / root
-        # Weights of the scaled rows at which W = omega for the new centre omega.
+        # Weights of the scaled rows at which W = omega for the new center omega.
         self.working = root * self.free + self.pull * self.previous
 
     def sweep(self, alpha: FloatArray, active: Any, order: IntArray) -> None:
-        """Make one pass, then one move of the centre."""
+        """Make one pass, then one move of the center."""
         kernels.sweep_dense(self.scaled, self.norms, self.working, self.upper, alpha, self.pairs.lists, active, order)
         following = self.working + self.pull * (self.working - self.previous)
         self.previous, self.working = self.working, following
 
     def end_round(self) -> None:
-        """Remember the centre that the last move set."""
-        self.centre = self.previous * np.sqrt(self.gain)
+        """Remember the center that the last move set."""
+        self.center = self.previous * np.sqrt(self.gain)
 
     def weights(self) -> tuple[FloatArray, FloatArray]:
         """Return (coef, intercept)."""

@@ -6,7 +6,7 @@ The proximal step of `FlatRows` in the leading eigenvectors U (m + 1, r) of the 
 
 Its weights are W = G - E U', where G = beta'[X, bias] stays as sparse to update as without the step, and the excess
 E (k, r) follows from the moves alone: an update of beta_i adds move * (1 - kept) * (U'x_i) to it, kept = 1 / (1 + h),
-and a move of the centre V to W multiplies it by 1 - kept. A visit so costs r operations for each label beside the
+and a move of the center V to W multiplies it by 1 - kept. A visit so costs r operations for each label beside the
 nonzeros. The gap is the step's own gap plus 1/2 |E|^2.
 """
 
@@ -65,8 +65,8 @@ class SparseRows:
         moment = (weights[:, None] * tops**2).sum(axis=0) * (norms.mean() / max(float(weights @ norms), 1e-300))
         return cls(X, bias, free, norms, basis, tops, moment)
 
-    def penalised_rows(self) -> Features:
-        """Return X, with a column for a penalised bias."""
+    def penalized_rows(self) -> Features:
+        """Return X, with a column for a penalized bias."""
         if not self.bias:
             return self.X
         return csr_array(hstack([self.X, np.full((self.X.shape[0], 1), self.bias)]))
@@ -116,7 +116,7 @@ class SparseSweeps:
         return np.ascontiguousarray(self.rows.X.T @ beta), beta.sum(axis=0)
 
     def start_round(self, gap: float) -> None:
-        """Choose the flattening by the absolute `gap`, and move the centre to the current weights."""
+        """Choose the flattening by the absolute `gap`, and move the center to the current weights."""
         if self.flat:
             self.flattening.choose(gap, 0.5 * float(np.vdot(self.excess, self.excess)), self.repair)
         self.pull = 1.0 - self.flattening.kept(self.rows.moment)
@@ -129,7 +129,7 @@ class SparseSweeps:
             self.previous, self.b = self.b, self.b + self.bias_step.theta * self.sums
 
     def sweep(self, alpha: FloatArray, active: Any, order: IntArray) -> None:
-        """Make one pass, then one move of the centre."""
+        """Make one pass, then one move of the center."""
         rows = self.rows
         parts = (rows.X.data, rows.X.indices, rows.X.indptr)
         # The loop adds value * move to weights of the constant feature and reads value * weights.
@@ -159,7 +159,7 @@ class SparseSweeps:
             self.b, self.previous = 2 * moved - self.previous, moved
 
     def end_round(self) -> None:
-        """Nothing to remember: the state is that of the centre after its last move."""
+        """Nothing to remember: the state is that of the center after its last move."""
 
     def weights(self) -> tuple[FloatArray, FloatArray]:
         """Return (coef, intercept)."""

@@ -6,7 +6,7 @@ In the coordinates of a `SlrmSystem`, with the constraint U = V and its multipli
     V = U + T/beta with singular values lowered by lam/beta
     T = T + beta (U - V), so that no singular value of T exceeds lam
 
-For another loss than the squared one, U minimises the parabola of the loss's curvature that touches it at the last U
+For another loss than the squared one, U minimizes the parabola of the loss's curvature that touches it at the last U
 instead: a proximal step, by the same diagonal or the same products as the squared loss needs.
 
 Where the relative residuals, U - V and beta times the step of V, differ by more than a factor of five, the penalty beta
@@ -204,7 +204,7 @@ class State:
 
 
 def least_squares(system: SlrmSystem, loss: Loss, stop: Stop) -> SlrmSolution:
-    """Minimise 1/2 |Xl V - Y|^2 + gamma/2 trace(V'X'LXV): GV = B."""
+    """Minimize 1/2 |Xl V - Y|^2 + gamma/2 trace(V'X'LXV): GV = B."""
     B = system.back(loss.targets)
     V, n_iter = system.invert(B, ROUNDING * stop.tol, stop.max_iter)
     F = system.outputs(V)
@@ -216,7 +216,7 @@ def least_squares(system: SlrmSystem, loss: Loss, stop: Stop) -> SlrmSolution:
 
 
 def minimize(system: SlrmSystem, loss: Loss, lam: float, stop: Stop, start: FloatArray | None) -> SlrmSolution:
-    """Minimise loss(Xl V) + gamma/2 trace(V'X'LXV) + lam |V|_* for any loss, where G is diagonal or not."""
+    """Minimize loss(Xl V) + gamma/2 trace(V'X'LXV) + lam |V|_* for any loss, where G is diagonal or not."""
     U = np.zeros((system.size, loss.targets.shape[1])) if start is None else start
     F = system.outputs(U)
     state = State.zero(U, stop.beta or system.penalty)

@@ -28,7 +28,7 @@ FULL = 1 / 4
 
 
 def coded(train: TrainingSet, coding: str) -> FloatArray:
-    """Return labels as +1 and -1 ("signs") or 1 and 0 ("01"), 0 where they are missing."""
+    """Return labels as +1 and -1 ("signs") or 1 and 0 ("zero_one"), 0 where they are missing."""
     labels = np.where(train.Y, 1.0, -1.0 if coding == "signs" else 0.0)
     return labels if train.known is None else np.where(train.known, labels, 0.0)
 
@@ -53,11 +53,11 @@ class SlrmProblem:
     ----------
     labeled : CenteredRows
     X : Features
-        All rows, the labelled ones first.
+        All rows, the labeled ones first.
     make_graph : callable
         X -> adjacency matrix; not called unless gamma is above 0.
     loss : Loss
-        Of the outputs of the labelled rows.
+        Of the outputs of the labeled rows.
     level : (n_labels,) ndarray
         What was taken off the coded labels.
     basis : (n_labels, r) ndarray or None
@@ -88,7 +88,7 @@ class SlrmProblem:
 
     @cached_property
     def everything(self) -> CenteredRows:
-        """All rows, with the centre of the labelled ones."""
+        """All rows, with the center of the labeled ones."""
         return CenteredRows(self.X, self.labeled.mean)
 
     @cached_property
@@ -98,7 +98,7 @@ class SlrmProblem:
 
     @cached_property
     def smoothness(self) -> FloatArray:
-        """X'LX in coordinates; the centre of the rows makes no difference."""
+        """X'LX in coordinates; the center of the rows makes no difference."""
         rows = self.coordinates.rows
         return laplacian_product(self.graph, self.X if rows is None else rows)
 

@@ -1,7 +1,7 @@
 """Semi-supervised low-rank mapping (SLRM): least squares with a nuclear norm and a graph over all rows.
 
 Problem (Jing, Yang, Yu & Ng, "Semi-supervised low-rank mapping learning for multi-label classification", CVPR 2015),
-with labelled rows Xl, labels Y coded +1, -1 and 0 where missing, and the Laplacian L of a graph over all rows X::
+with labeled rows Xl, labels Y coded +1, -1 and 0 where missing, and the Laplacian L of a graph over all rows X::
 
     min_V  1/2 |Xl V - Y|^2 + lam |V|_* + gamma/2 trace(V'X'LX V)                                      (eq. 9)
 
@@ -100,7 +100,7 @@ def related_labels(
 CHOICES = {
     "loss": tuple(LOSSES),
     "missing": ("zero", "mask"),
-    "coding": ("signs", "01"),
+    "coding": ("signs", "zero_one"),
     "symmetrize": SYMMETRIZE,
     "u_step": ("auto", "eigen", "products"),
     "objective": (9, 8),
@@ -118,22 +118,22 @@ class SLRM:
     gamma : float
         Weight of the graph, 0 or above.
     n_neighbors : int
-        Neighbours that each row chooses.
+        Neighbors that each row chooses.
     scale_neighbor : int
-        The neighbour whose distance is a row's scale; the paper names self-tuning alone (erratum 1.7).
+        The neighbor whose distance is a row's scale; the paper names self-tuning alone (erratum 1.7).
     symmetrize : {"max", "mutual"}
         Whether an edge needs one end's choice or both (erratum 1.6).
-    sigma : "self-tuning" or float
-        One width for all edges instead, exp(-distance^2 / sigma) (erratum 1.7).
+    width : "self_tuning" or float
+        A number is the width of all edges, exp(-distance^2 / width) (erratum 1.7).
     loss : {"squared", "logistic", "squared_hinge"}
         The first is the paper's.
     missing : {"zero", "mask"}
         Missing labels are targets 0 of the squared loss as the paper has it, or have no loss (erratum 1.9); with other
         losses they have none.
-    coding : {"signs", "01"}
+    coding : {"signs", "zero_one"}
         Labels as +1 and -1, or as 1 and 0 in the squared loss, where missing ones are 0 too (erratum 1.8).
     center : bool
-        Whether labelled rows and their labels are centred, which gives scores an intercept; the paper has none
+        Whether labeled rows and their labels are centered, which gives scores an intercept; the paper has none
         (erratum 1.8).
     objective : {9, 8}
         The printed equation that lam belongs to; the algorithm solves 9 (erratum 1.1).
@@ -152,7 +152,7 @@ class SLRM:
     n_neighbors: int = 5
     scale_neighbor: int = 7
     symmetrize: str = "max"
-    sigma: float | str = "self-tuning"
+    width: float | str = "self_tuning"
     loss: str = "squared"
     missing: str = "zero"
     coding: str = "signs"
@@ -167,7 +167,7 @@ class SLRM:
         "n_neighbors",
         "scale_neighbor",
         "symmetrize",
-        "sigma",
+        "width",
         "loss",
         "missing",
         "coding",
@@ -185,8 +185,8 @@ class SLRM:
                 raise ValueError(f"{name} must be a whole number, found {getattr(self, name)!r}")
         check_not_negative(self, "lam", "gamma")
         check_choices(self, CHOICES)
-        if self.sigma != "self-tuning":
-            check_positive(self, "sigma")
+        if self.width != "self_tuning":
+            check_positive(self, "width")
         if self.beta != "adaptive":
             check_positive(self, "beta")
         self._check_together()
@@ -196,11 +196,11 @@ class SLRM:
             raise ValueError(
                 "lam 0 goes with loss 'squared' and missing 'zero' alone: other losses may have no minimum"
             )
-        squared_only = (("objective", 8), ("coding", "01"), ("center", True))
+        squared_only = (("objective", 8), ("coding", "zero_one"), ("center", True))
         for name, value in squared_only:
             if self.loss != "squared" and getattr(self, name) == value:
                 raise ValueError(f"{name} {value!r} goes with loss 'squared', found loss {self.loss!r}")
-        for name, value in (("coding", "01"), ("center", True)):
+        for name, value in (("coding", "zero_one"), ("center", True)):
             if self.missing == "mask" and getattr(self, name) == value:
                 raise ValueError(f"{name} {value!r} goes with missing 'zero', found missing 'mask'")
 
@@ -225,9 +225,9 @@ class SLRM:
 
     def _graph(self, train: TrainingSet, X: Features) -> csr_array:
         find = neighbor_finder(train)
-        if isinstance(self.sigma, str):
+        if isinstance(self.width, str):
             return self_tuning_graph(X, self.n_neighbors, self.scale_neighbor, self.symmetrize, find)
-        return gaussian_graph(X, self.n_neighbors, self.sigma, self.symmetrize, find)
+        return gaussian_graph(X, self.n_neighbors, self.width, self.symmetrize, find)
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""

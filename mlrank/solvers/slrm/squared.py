@@ -98,7 +98,7 @@ def cut_at(lam: float, T: FloatArray) -> FloatArray:
 
 
 def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop, start: Start | None) -> SlrmSolution:
-    """Minimise 1/2 |Xl V - Y|^2 + gamma/2 trace(V'X'LXV) + lam |V|_*, `square` = |Y|^2, where G is diagonal.
+    """Minimize 1/2 |Xl V - Y|^2 + gamma/2 trace(V'X'LXV) + lam |V|_*, `square` = |Y|^2, where G is diagonal.
 
     None for a start is the printed one, V and T of zeros. The multiplier of a step certifies it.
     """
@@ -329,7 +329,7 @@ class PartedCross:
 def solve_squared(
     system: EigenSystem, parted: PartedCross, loss: Loss, lam: float, stop: Stop, start: FloatArray | None
 ) -> SlrmSolution:
-    """Minimise eq. 9 from where it is cheapest, from weights `start` in the system's coordinates, or as printed.
+    """Minimize eq. 9 from where it is cheapest, from weights `start` in the system's coordinates, or as printed.
 
     V of what is returned is not in coordinates: it has a row for each feature.
     """

@@ -1,6 +1,6 @@
 """The quadratic form G = c Xl'Xl + gamma X'LX of one gamma: diagonal in few coordinates, or by products alone.
 
-Xl are labelled rows, L is the graph's Laplacian over all rows X and c the curvature of the loss.
+Xl are labeled rows, L is the graph's Laplacian over all rows X and c the curvature of the loss.
 """
 
 from functools import cached_property
@@ -74,7 +74,7 @@ class Coordinates:
     ----------
     labeled : CenteredRows
     everything : CenteredRows
-        All rows, the labelled ones first, with the same centre.
+        All rows, the labeled ones first, with the same center.
     """
 
     def __init__(self, labeled: CenteredRows, everything: CenteredRows) -> None:
@@ -179,7 +179,7 @@ class EigenSystem:
 
     @cached_property
     def rows(self) -> FloatArray:
-        """The labelled rows."""
+        """The labeled rows."""
         return self.coordinates.labeled_rows(self.vectors)
 
     def solve(self, B: FloatArray, beta: float, start: FloatArray) -> FloatArray:
@@ -226,7 +226,7 @@ class ProductSystem:
     ----------
     labeled, everything : CenteredRows
     laplacian : csr_array or None
-        L; None for gamma = 0, where labelled rows alone count.
+        L; None for gamma = 0, where labeled rows alone count.
     gamma, curvature : float
     """
 
@@ -244,7 +244,7 @@ class ProductSystem:
 
     @property
     def penalty(self) -> float:
-        """A penalty to start with: the mean eigenvalue of G, but for centring."""
+        """A penalty to start with: the mean eigenvalue of G, but for centering."""
         trace = self.curvature * _dot(self.labeled.rows, self.labeled.rows)
         if self.laplacian is not None:
             trace += self.gamma * _dot(self.everything.rows, self.laplacian @ self.everything.rows)

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
 
-from mlrank.arrays import Features, FloatArray, read_only, take_rows, with_ones
+from mlrank.arrays import Features, FloatArray, as_features, read_only, take_rows, with_ones
 from mlrank.kernels import Kernel
 from mlrank.linalg import CenteredRows
 from mlrank.solvers.base import FitInfo
@@ -168,6 +168,7 @@ class CompressedModel:
 
     def latent(self, X: Features) -> tuple[FloatArray, FloatArray]:
         """Return means (n_samples, K) and variances (n_samples,) of compressed labels."""
+        X = as_features(X)
         seen = self._seen(X)
         taken = np.asarray(seen @ self.factor)
         spread = np.maximum(self._own(X) - (taken**2).sum(axis=1), 0.0)
@@ -183,6 +184,7 @@ class CompressedModel:
 
     def covariance(self, X: Features) -> FloatArray:
         """Return the covariance of each compressed label over the rows of `X`, noise and all."""
+        X = as_features(X)
         taken = np.asarray(self._seen(X) @ self.factor)
         between = Kernel.of(self)(X, X) + float(self.bias == "augmented")
         covariance: FloatArray = between - taken @ taken.T
@@ -215,9 +217,9 @@ class CompressedModel:
 
 
 def rows_space(X: Features, settings: Any) -> RidgeSpace:
-    """Decompose rows as they are, without centring."""
+    """Decompose rows as they are, without centering."""
     if settings.kernel != "linear":
-        return kernel_space(X, Kernel.of(settings), centred=False, bias=float(settings.bias == "augmented"))
+        return kernel_space(X, Kernel.of(settings), centered=False, bias=float(settings.bias == "augmented"))
     rows = with_ones(X) if settings.bias == "augmented" else X
     return linear_space(CenteredRows(rows, np.zeros(rows.shape[1])))
 

@@ -149,7 +149,7 @@ class LabelSearch:
         return LabelSolution(self.best.coef, self.primal, self.dual, self.dual_coef, self.n_planes)
 
     def add_plane(self, coef: FloatArray, image: FloatArray) -> None:
-        """Add the plane at `c`, and minimise the model.
+        """Add the plane at `c`, and minimize the model.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class LabelSearch:
         self._store(coef, image)
         gradient = self.deltas - self.gram @ self.alpha
         target = PROGRAM_PART * max(self.tol * self.primal, self.primal - self.dual)
-        _maximise(self.gram, self.alpha, gradient, self.C, target, PROGRAM_STEPS)
+        _maximize(self.gram, self.alpha, gradient, self.C, target, PROGRAM_STEPS)
         dual = float(self.alpha @ self.deltas - 0.5 * self.alpha @ self.gram @ self.alpha)
         if dual > self.dual:
             self.dual, self.dual_coef = dual, self.alpha @ self.coefs
@@ -187,7 +187,7 @@ class LabelSearch:
         return float(0.5 * square + self.C * max(0.0, delta - float(c @ scores)))
 
     def _search_line(self, lowest: PrimalPoint) -> None:
-        """Minimise the objective from the best point through the model's lowest one; its slope rises along the way."""
+        """Minimize the objective from the best point through the model's lowest one; its slope rises along the way."""
         origin, along = self.best, lowest.scores - self.best.scores
         cross = float(origin.coef @ (lowest.image - origin.image))
         bend = float((lowest.coef - origin.coef) @ (lowest.image - origin.image))
@@ -235,7 +235,7 @@ class LabelSearch:
 
 
 @njit(cache=True)
-def _maximise(
+def _maximize(
     gram: FloatArray, alpha: FloatArray, gradient: FloatArray, C: float, target: float, max_steps: int
 ) -> int:
     """Maximise alpha'delta - alpha'gram alpha/2 over alpha >= 0, sum alpha <= C, until its duality gap is `target`.

@@ -132,7 +132,7 @@ class TrainingSet:
 
 @dataclass(frozen=True)
 class FitInfo:
-    """What a fit says about itself.
+    """How a fit went.
 
     Parameters
     ----------
@@ -141,9 +141,11 @@ class FitInfo:
     objective : float
         Primal objective with the constants of the paper's equation; NaN where there is none.
     optimality : float
-        The certificate: relative duality gap, residual, or 0 for closed forms.
+        How far the result is at most from the optimum, recomputed from the result itself: a relative duality gap, a
+        relative residual, or 0 for closed forms; the docstring of the solver's module says which. Tables and reports
+        call this number the certificate of the fit.
     converged : bool
-        Whether the certificate reached the solver's tolerance.
+        Whether `optimality` is at most the solver's `tol`.
     notes : tuple of str
         What the reader of a table must know about this fit.
     """

@@ -1,5 +1,6 @@
 """The graph on all rows of a semi-supervised fit, and what its solvers say about it."""
 
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -15,11 +16,9 @@ from mlrank.solvers.models import TransductiveModel, all_rows, row_digests
 
 __all__ = [
     "GRAPH_SETTINGS",
+    "GraphSettings",
     "RowGraph",
-    "check_graph",
-    "graph_cost",
     "neighbor_finder",
-    "row_graph",
     "too_few_rows",
 ]
 
@@ -54,26 +53,51 @@ class RowGraph(NamedTuple):
         return np.flatnonzero(~np.isin(part, part[: self.n_train]))
 
 
-def check_graph(solver: Any) -> None:
-    """Raise ValueError unless the settings make a graph."""
-    for name in ("n_neighbors", "scale_neighbor"):
-        if not isinstance(value := getattr(solver, name), int) or isinstance(value, bool) or value < 1:
-            raise ValueError(f"{name} must be a whole number of at least 1, found {value!r}")
-    check_choices(solver, {"graph": GRAPHS, "symmetrize": SYMMETRIZE})
-    if solver.width is not None:
-        check_positive(solver, "width")
-        if solver.graph == "self_tuning":
-            raise ValueError("width goes with graph 'gaussian' or 'cosine': graph 'self_tuning' finds its own")
+@dataclass(frozen=True)
+class GraphSettings:
+    """The settings that SMSE and MCGF share, checked: their graph of rows. Both solvers explain them.
 
+    Raises
+    ------
+    ValueError
+        If the settings make no graph.
+    """
 
-def row_graph(train: TrainingSet, solver: Any) -> RowGraph:
-    """Build the graph that the settings ask for on all rows of `train`, with labels or without."""
-    rows = all_rows(train)
-    scale = solver.scale_neighbor if solver.graph == "self_tuning" else solver.width
-    if solver.graph == "cosine" and scale is None:
-        scale = 1.0
-    A = GRAPHS[solver.graph](rows, solver.n_neighbors, scale, solver.symmetrize, neighbor_finder(train))
-    return RowGraph(A, row_digests(rows), train.n_samples, too_few_rows(solver.n_neighbors, rows.shape[0]))
+    graph: str
+    n_neighbors: int
+    scale_neighbor: int
+    width: float | None
+    symmetrize: str
+
+    @classmethod
+    def of(cls, solver: Any) -> "GraphSettings":
+        """Return the shared settings of a solver."""
+        return cls(*(getattr(solver, name) for name in GRAPH_SETTINGS))
+
+    def __post_init__(self) -> None:
+        for name in ("n_neighbors", "scale_neighbor"):
+            if not isinstance(value := getattr(self, name), int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, found {value!r}")
+        check_choices(self, {"graph": GRAPHS, "symmetrize": SYMMETRIZE})
+        if self.width is not None:
+            check_positive(self, "width")
+            if self.graph == "self_tuning":
+                raise ValueError("width goes with graph 'gaussian' or 'cosine': graph 'self_tuning' finds its own")
+
+    def build(self, train: TrainingSet) -> RowGraph:
+        """Build the graph on all rows of `train`, with labels or without."""
+        rows = all_rows(train)
+        scale = self.scale_neighbor if self.graph == "self_tuning" else self.width
+        if self.graph == "cosine" and scale is None:
+            scale = 1.0
+        A = GRAPHS[self.graph](rows, self.n_neighbors, scale, self.symmetrize, neighbor_finder(train))
+        return RowGraph(A, row_digests(rows), train.n_samples, too_few_rows(self.n_neighbors, rows.shape[0]))
+
+    def cost(self, n: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        """Return how operations and bytes of a fit grow: distances, then products of the graph with all labels."""
+        edges = 2.0 * self.n_neighbors * n
+        operations = float(n) ** 2 * (n_features + 10) + USUAL_ITERATIONS * n_labels * (edges + 10.0 * n)
+        return operations, 16.0 * n * n_features + 24.0 * edges + 56.0 * n * n_labels
 
 
 def too_few_rows(n_neighbors: int, n_rows: int) -> tuple[str, ...]:
@@ -97,10 +121,3 @@ def _kept_knn(keep: Keep, X: Features, n_neighbors: int) -> tuple[IntArray, Floa
     if not found[0].size:  # too many are equally near
         return knn(X, n_neighbors)
     return knn_in_order((found[0], found[1], found[2]), order, n_neighbors)
-
-
-def graph_cost(solver: Any, n: int, n_features: int, n_labels: int) -> tuple[float, float]:
-    """Return how operations and bytes of a fit grow: distances, then products of the graph with all labels."""
-    edges = 2.0 * solver.n_neighbors * n
-    operations = float(n) ** 2 * (n_features + 10) + USUAL_ITERATIONS * n_labels * (edges + 10.0 * n)
-    return operations, 16.0 * n * n_features + 24.0 * edges + 56.0 * n * n_labels

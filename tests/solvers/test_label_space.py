@@ -10,7 +10,7 @@ from mlrank.solvers import TrainingSet
 from mlrank.solvers.label_space.cplst import CPLST
 from mlrank.solvers.label_space.faie import FaIE
 from mlrank.solvers.label_space.plst import PLST
-from mlrank.solvers.label_space.space import HAT_BIASES, label_space, largest
+from mlrank.solvers.label_space.space import HAT_BIASES, LabelSpaceSettings, label_space, largest
 from tests.solvers.problems import random_problem
 
 SOLVERS = {"plst": PLST, "cplst": CPLST, "faie": FaIE}
@@ -134,7 +134,7 @@ def test_cplst_loses_least_of_all_directions():
         Z = Sc @ V
         return np.sum((Z - H @ Z) ** 2) + np.sum((Sc - Z @ V.T) ** 2)
 
-    space = label_space(TrainingSet(X, Y), CPLST(), S)
+    space = label_space(TrainingSet(X, Y), LabelSpaceSettings.of(CPLST()), S)
     ours = lost(largest(space.explained(0.0), 2, 1e-12)[1])
     rng = np.random.default_rng(0)
     others = [np.linalg.qr(rng.standard_normal((6, 2)))[0] for _ in range(500)]
@@ -145,12 +145,12 @@ def test_cplst_loses_least_of_all_directions():
 def test_golden_values():
     train = TrainingSet(GOLDEN_X, GOLDEN_Y)
     S = np.where(GOLDEN_Y, 1.0, -1.0)
-    space = label_space(train, PLST(), S)
+    space = label_space(train, LabelSpaceSettings.of(PLST()), S)
     values, V = largest(space.scatter(), 3, 1e-12)
     # Labels of +1 and -1 have twice the singular values of labels of 0 and 1, and the same vectors.
     assert np.sqrt(values) / 2 == pytest.approx([1.522737, 0.656712], abs=1e-6)
     assert np.abs(V[:, 0]) == pytest.approx([0.410934, 0.644645, 0.644645], abs=1e-6)
-    raw = label_space(train, CPLST(hat_bias="none"), S)
+    raw = label_space(train, LabelSpaceSettings.of(CPLST(hat_bias="none")), S)
     values, V = largest(raw.explained(0.1), 1, 1e-12)
     assert values[0] / 4 == pytest.approx(2.178218, abs=1e-6)
     assert np.abs(V[:, 0]) == pytest.approx([0.426401, 0.639602, 0.639602], abs=1e-6)

@@ -10,6 +10,7 @@ from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.rank_svm.descent import Pairs
 from mlrank.solvers.rank_svm.rank_svm import solve
 from mlrank.solvers.rank_svm.rows import meet_constraints
+from mlrank.solvers.rank_svm.settings import RankSettings
 from tests.solvers.problems import SCENARIOS, caps, load, pairs_of, random_problem, rank_dual, rank_primal
 
 RankSVM, RankHLapSVM = SOLVERS["rank_svm"], SOLVERS["rank_hlapsvm"]
@@ -35,8 +36,8 @@ def test_certificate_recomputed_from_the_definitions(sparse, algorithm):
     C, tol = 3.0, 1e-6 if algorithm == "dcd" else 0.05
     train = TrainingSet(csr_array(X + 2) if sparse else X + 2, Y)
     solver = RankSVM(C=C, bias="free", tol=tol, algorithm=algorithm)
-    solution = solve(solver.prepare(train), solver)
-    assert solution.gap <= tol
+    solution = solve(solver.prepare(train), RankSettings.of(solver))
+    assert solution.optimality <= tol
     upper = np.array([caps(Y, C)[i] for i, _, _ in pairs_of(Y)])
     assert (solution.alpha >= 0).all()
     assert (solution.alpha <= upper).all()

@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from mlrank.hypergraph import hyperedge_weights
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.rank_svm.rank_svm import solve
+from mlrank.solvers.rank_svm.settings import RankSettings
 from tests.solvers.problems import SCENARIOS, clique_laplacian, load, random_problem, rank_dual, rank_primal, with_bias
 
 RankHLapSVM = SOLVERS["rank_hlapsvm"]
@@ -38,7 +39,7 @@ def metric(X, Y, lam, nu):
 def test_certificate_is_that_of_eq_10():
     X, Y = random_problem()
     solver = RankHLapSVM(C=2.0, lam=0.7, nu=0.1, tol=1e-6)
-    solution = solve(solver.prepare(TrainingSet(X, Y)), solver)
+    solution = solve(solver.prepare(TrainingSet(X, Y)), RankSettings.of(solver))
     M = metric(X, Y, 0.7, 0.1)
     dual, _ = rank_dual(solution.alpha, with_bias(X), Y, M)
     W = np.column_stack([solution.coef, solution.intercept])

@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 from mlrank.hypergraph import euclidean_distance
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.rank_svm.rank_svm import solve
+from mlrank.solvers.rank_svm.settings import RankSettings
 from tests.solvers.problems import SCENARIOS, caps, load, pairs_of, random_problem, rank_dual, rank_primal, with_bias
 from tests.solvers.test_rank_svm import textbook_pass
 
@@ -17,14 +18,14 @@ RankSVM, RankHLapSVM = SOLVERS["rank_svm"], SOLVERS["rank_hlapsvm"]
 def test_frank_wolfe_certificate_recomputed(sparse):
     X, Y = random_problem()
     solver = RankSVM(C=3.0, algorithm="frank_wolfe", tol=1e-2)
-    solution = solve(solver.prepare(TrainingSet(csr_array(X) if sparse else X, Y)), solver)
+    solution = solve(solver.prepare(TrainingSet(csr_array(X) if sparse else X, Y)), RankSettings.of(solver))
     upper = np.array([caps(Y, 3.0)[i] for i, _, _ in pairs_of(Y)])
     assert (solution.alpha >= 0).all()
     assert (solution.alpha <= upper).all()
     W = np.column_stack([solution.coef, solution.intercept])
     assert solution.primal == pytest.approx(rank_primal(W, with_bias(X), Y, 3.0), rel=1e-11)
     assert solution.dual == pytest.approx(rank_dual(solution.alpha, with_bias(X), Y)[0], rel=1e-11)
-    assert solution.gap <= 1e-2
+    assert solution.optimality <= 1e-2
 
 
 @pytest.mark.parametrize(("C", "w", "objective"), [(0.1, 0.2, 0.16), (1.0, 0.5, 0.25)])
@@ -56,7 +57,7 @@ def test_the_printed_order_is_algorithm_1_to_the_update(sparse):
     X = X + 1.0  # so that flattening would show
     train = TrainingSet(csr_array(X) if sparse else X, Y)
     solver = RankSVM(C=3.0, order="cyclic", max_iter=7, tol=1e-12)
-    solution = solve(solver.prepare(train), solver)
+    solution = solve(solver.prepare(train), RankSettings.of(solver))
     rows, alpha = with_bias(X), np.zeros(len(list(pairs_of(Y))))
     W = np.zeros((Y.shape[1], rows.shape[1]))
     for _ in range(7):
@@ -70,7 +71,7 @@ def test_the_printed_stop_rule_stops_at_the_first_short_pass():
     alphas = []
     for max_iter in range(1, 40):
         solver = RankSVM(C=3.0, order="cyclic", max_iter=max_iter, tol=1e-12)
-        alphas.append(solve(solver.prepare(TrainingSet(X, Y)), solver).alpha)
+        alphas.append(solve(solver.prepare(TrainingSet(X, Y)), RankSettings.of(solver)).alpha)
     steps = [np.linalg.norm(b - a) for a, b in zip([0 * alphas[0], *alphas], alphas, strict=False)]
     eps = 0.05
     first = next(number for number, step in enumerate(steps, 1) if step < eps)

@@ -10,6 +10,7 @@ from mlrank.solvers.rank_svm import kernels
 from mlrank.solvers.rank_svm.descent import Pairs
 from mlrank.solvers.rank_svm.rank_svm import Prepared, solve
 from mlrank.solvers.rank_svm.rows import DenseSweeps, FlatRows
+from mlrank.solvers.rank_svm.settings import RankSettings
 from mlrank.solvers.rank_svm.sparse import SparseRows, SparseSweeps
 from tests.solvers.problems import SCENARIOS, caps, load, pairs_of, random_problem, rank_dual, rank_primal, with_bias
 
@@ -37,7 +38,7 @@ def test_certificate_recomputed_from_the_definitions(bias, sparse):
     C = 3.0
     pairs = Pairs.of(Y)
     rows = SparseRows.of(csr_array(X), bias) if sparse else FlatRows.of(X, bias)
-    solution = solve(Prepared(pairs, rows), RankSVM(C=C, tol=1e-5))
+    solution = solve(Prepared(pairs, rows), RankSettings.of(RankSVM(C=C, tol=1e-5)))
     plain = np.hstack([X, bias * np.ones((len(X), 1))])
     upper = np.array([caps(Y, C)[i] for i, _, _ in pairs_of(Y)])
     assert (solution.alpha >= 0).all()
@@ -47,8 +48,8 @@ def test_certificate_recomputed_from_the_definitions(bias, sparse):
     primal, dual = rank_primal(W, plain, Y, C), rank_dual(solution.alpha, plain, Y)[0]
     assert solution.primal == pytest.approx(primal, rel=1e-12)
     assert solution.dual == pytest.approx(dual, rel=1e-12)
-    assert solution.gap == pytest.approx((primal - dual) / primal, abs=1e-12)
-    assert solution.gap <= 1e-5
+    assert solution.optimality == pytest.approx((primal - dual) / primal, abs=1e-12)
+    assert solution.optimality <= 1e-5
 
 
 @pytest.mark.parametrize(("C", "w", "objective"), [(0.1, 0.2, 0.16), (1.0, 0.5, 0.25)])

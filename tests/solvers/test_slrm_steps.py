@@ -147,7 +147,7 @@ def test_plain_steps_take_over_and_find_the_same(suited, adapted, monkeypatch):
     monkeypatch.setattr(squared, "SUITED_STEPS", suited)
     monkeypatch.setattr(squared, "ADAPTED_STEPS", adapted)
     found = minimize_squared(system, square, 0.5, Stop(1e-8, 5000), start)
-    assert found.gap <= 1e-8
+    assert found.optimality <= 1e-8
     assert found.n_iter > suited
     assert found.trace[-1] == pytest.approx(best, rel=2e-8)
 
@@ -157,7 +157,7 @@ def test_a_penalty_under_which_rounding_shows_is_lowered():
     lam = 1e-6
     start = start_of_columns(system, np.arange(3), lam)._replace(beta=1e7)
     found = minimize_squared(system, square, lam, Stop(1e-13, 20), start)
-    assert found.gap <= 1e-13
+    assert found.optimality <= 1e-13
 
 
 @pytest.mark.parametrize(("U", "before", "change"), [

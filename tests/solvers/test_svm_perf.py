@@ -98,7 +98,7 @@ def test_the_optimum_is_that_of_liblinear_on_all_pairs(C, line_search):
     w = svc.fit(pairs * sign[:, None], sign).coef_[0]
     best = primal(w, X, relevant, C)
     search = searched(X, relevant, C, line_search=line_search)
-    assert search.gap <= 1e-7
+    assert search.optimality <= 1e-7
     assert search.dual <= best * (1 + 1e-9)
     assert search.primal == pytest.approx(best, rel=1e-6)
 

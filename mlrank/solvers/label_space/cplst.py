@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mlrank.solvers.base import TrainingSet
-from mlrank.solvers.label_space.space import LabelSpace, check_settings, label_space, label_space_cost, project, signs
+from mlrank.solvers.label_space.space import LabelSpace, LabelSpaceSettings, label_space, project, signs
 from mlrank.solvers.models import KernelModel, LinearModel
 
 __all__ = [
@@ -60,18 +60,18 @@ class CPLST:
     TRANSDUCTIVE: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        LabelSpaceSettings.of(self)
 
     def prepare(self, train: TrainingSet) -> LabelSpace:
         """Decompose the rows, which n_components and lam share."""
-        return label_space(train, self, signs(train))
+        return label_space(train, LabelSpaceSettings.of(self), signs(train))
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
-        return label_space_cost(self.kernel, n_samples, n_features, n_labels)
+        return LabelSpaceSettings.of(self).cost(n_samples, n_features, n_labels)
 
     def fit(self, train: TrainingSet, prepared: LabelSpace | None = None) -> LinearModel | KernelModel:
         """Find the directions of the labels and the regression onto them."""
         space = self.prepare(train) if prepared is None else prepared
         explained = space.explained(space.rows.penalty(self.lam))
-        return project(train, self, space, explained, "the labels that features explain")
+        return project(train, LabelSpaceSettings.of(self), space, explained, "the labels that features explain")

@@ -33,9 +33,8 @@ from mlrank.solvers.base import (
 )
 from mlrank.solvers.label_space.space import (
     LabelSpace,
-    check_settings,
+    LabelSpaceSettings,
     label_space,
-    label_space_cost,
     largest,
     signs,
     truncated,
@@ -97,7 +96,7 @@ class FaIE:
     USES_KNOWN: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        LabelSpaceSettings.of(self)
         check_not_negative(self, "alpha")
         check_choices(self, {"coding": CODINGS})
 
@@ -109,11 +108,11 @@ class FaIE:
         ValueError
             If labels are missing and the coding has no value for them.
         """
-        return label_space(train, self, self._coded(train))
+        return label_space(train, LabelSpaceSettings.of(self), self._coded(train))
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
-        operations, memory = label_space_cost(self.kernel, n_samples, n_features, n_labels)
+        operations, memory = LabelSpaceSettings.of(self).cost(n_samples, n_features, n_labels)
         rank = n_samples if self.kernel != "linear" else min(n_samples, n_features)
         size = float(min(n_samples, n_labels + rank))
         return operations + 10.0 * size**3, memory + 24.0 * size**2

@@ -10,10 +10,9 @@ import numpy as np
 from scipy.linalg import eigh
 
 from mlrank.arrays import Features, FloatArray, with_ones
-from mlrank.errors import not_among
 from mlrank.kernels import Kernel
 from mlrank.linalg import CenteredRows
-from mlrank.solvers.base import FitInfo, TrainingSet, check_components, check_kernel, n_components_of
+from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_components, check_kernel, n_components_of
 from mlrank.solvers.models import KernelModel, LinearModel
 from mlrank.solvers.ridge import RidgeSpace, check_penalty, kernel_space, linear_space
 
@@ -21,9 +20,8 @@ __all__ = [
     "HAT_BIASES",
     "Hat",
     "LabelSpace",
-    "check_settings",
+    "LabelSpaceSettings",
     "label_space",
-    "label_space_cost",
     "largest",
     "project",
     "signs",
@@ -31,6 +29,40 @@ __all__ = [
 ]
 
 HAT_BIASES = ("center", "none", "ones")
+
+
+@dataclass(frozen=True)
+class LabelSpaceSettings:
+    """The settings that PLST, CPLST and FaIE share, checked; the solvers explain them.
+
+    Raises
+    ------
+    ValueError
+        For a setting out of range.
+    """
+
+    n_components: float
+    lam: float | str
+    kernel: Kernel
+    hat_bias: str = "center"
+
+    @classmethod
+    def of(cls, solver: Any) -> "LabelSpaceSettings":
+        """Return the shared settings of a solver; PLST has no hat matrix."""
+        check_kernel(solver)
+        return cls(solver.n_components, solver.lam, Kernel.of(solver), getattr(solver, "hat_bias", cls.hat_bias))
+
+    def __post_init__(self) -> None:
+        check_components(self)
+        check_penalty("lam", self.lam)
+        check_choices(self, {"hat_bias": HAT_BIASES})
+
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        """Return operations and bytes of a fit, up to a constant and in full."""
+        size = n_samples if self.kernel.kind != "linear" else min(n_samples, n_features)
+        products = float(n_samples) * n_features * (size + n_labels)
+        operations = products + 10.0 * (float(size) ** 3 + float(n_labels) ** 3)
+        return operations, 8.0 * (n_samples * (n_features + n_labels) + 4.0 * size**2 + 3.0 * n_labels**2)
 
 
 @dataclass(frozen=True)
@@ -92,23 +124,22 @@ class LabelSpace:
         return (parts.T * self.hat.space.shrunk(lam)) @ parts
 
 
-def label_space(train: TrainingSet, settings: Any, Y: FloatArray) -> LabelSpace:
-    """Decompose the rows of `train`, as `settings` has kernel and hat_bias, and multiply them with the labels `Y`."""
-    rows = _space(train.X, settings, "center")
+def label_space(train: TrainingSet, settings: LabelSpaceSettings, Y: FloatArray) -> LabelSpace:
+    """Decompose the rows of `train` by the kernel and hat_bias that are set, and multiply them with the labels `Y`."""
+    rows = _space(train.X, settings.kernel, "center")
     parts = rows.parts(Y)
-    kind = getattr(settings, "hat_bias", "center")
-    if kind == "center":
+    if settings.hat_bias == "center":
         hat = Hat(rows, parts, np.zeros(len(parts)), None)
     else:
-        space = _space(train.X, settings, kind)
+        space = _space(train.X, settings.kernel, settings.hat_bias)
         products = space.parts(np.hstack([Y, np.ones((len(Y), 1))]))
         hat = Hat(space, products[:, :-1], products[:, -1], rows.parts(space.left()))
     return LabelSpace(rows, Y, parts, Y.T @ Y, hat)
 
 
-def _space(X: Features, settings: Any, bias: str) -> RidgeSpace:
-    if settings.kernel != "linear":
-        return kernel_space(X, Kernel.of(settings), centered=bias == "center", bias=float(bias == "ones"))
+def _space(X: Features, kernel: Kernel, bias: str) -> RidgeSpace:
+    if kernel.kind != "linear":
+        return kernel_space(X, kernel, centered=bias == "center", bias=float(bias == "ones"))
     if bias == "center":
         return linear_space(CenteredRows(X))
     if bias == "ones":
@@ -136,34 +167,17 @@ def largest(matrix: FloatArray, count: int, noise: float) -> tuple[FloatArray, F
     return values, vectors * np.sign(vectors[peak, np.arange(len(values))])
 
 
-def check_settings(solver: Any) -> None:
-    """Raise ValueError for a setting of PLST, CPLST or FaIE out of range."""
-    check_components(solver)
-    check_kernel(solver)
-    check_penalty("lam", solver.lam)
-    if getattr(solver, "hat_bias", "center") not in HAT_BIASES:
-        raise ValueError(not_among("hat_bias", solver.hat_bias, HAT_BIASES))
-
-
 def truncated(wanted: int, found: int, what: str) -> tuple[str, ...]:
     """Return the note of a fit for which there were fewer components than wanted."""
     return (f"{wanted} components asked for, {found} used: the rank of {what}",) if found < wanted else ()
 
 
 def project(
-    train: TrainingSet, solver: Any, space: LabelSpace, matrix: FloatArray, what: str
+    train: TrainingSet, settings: LabelSpaceSettings, space: LabelSpace, matrix: FloatArray, what: str
 ) -> LinearModel | KernelModel:
     """Return the model of ridge regression onto the first eigenvectors of `matrix`, (n_labels, n_labels)."""
-    lam, wanted = space.rows.penalty(solver.lam), n_components_of(solver.n_components, train.n_labels)
+    lam, wanted = space.rows.penalty(settings.lam), n_components_of(settings.n_components, train.n_labels)
     values, V = largest(matrix, wanted, train.n_labels * np.finfo(np.float64).eps)
     coef = V @ space.rows.coef(space.parts @ V, lam)
     info = FitInfo(1, float(values.sum()), 0.0, True, truncated(wanted, len(values), what))
-    return space.rows.model(train.X, coef, space.mean, Kernel.of(solver), info)
-
-
-def label_space_cost(kernel: str, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
-    """Return operations and bytes of a fit, up to a constant and in full."""
-    size = n_samples if kernel != "linear" else min(n_samples, n_features)
-    products = float(n_samples) * n_features * (size + n_labels)
-    operations = products + 10.0 * (float(size) ** 3 + float(n_labels) ** 3)
-    return operations, 8.0 * (n_samples * (n_features + n_labels) + 4.0 * size**2 + 3.0 * n_labels**2)
+    return space.rows.model(train.X, coef, space.mean, settings.kernel, info)

@@ -89,7 +89,7 @@ class Ascent(NamedTuple):
     n_iter: int
 
     @property
-    def gap(self) -> float:
+    def optimality(self) -> float:
         """Relative duality gap; 0 where both values are 0."""
         return relative_gap(self.primal, self.dual)
 
@@ -244,7 +244,7 @@ class MultiLabelRanking:
         rows = ready if isinstance(ready, LinearRows) else ready.gram(self.gamma)
         ascent = ascend(rows.sweeps(problem, self.tol >= SINGLE_FROM), self.tol, self.max_iter, self.seed)
         notes = (_gap_of_eq_13(ascent, problem),) if self.halve else ()
-        info = FitInfo(ascent.n_iter, ascent.primal, ascent.gap, ascent.gap <= self.tol, notes)
+        info = FitInfo(ascent.n_iter, ascent.primal, ascent.optimality, ascent.optimality <= self.tol, notes)
         if prepared is None and isinstance(ready, Kept):
             ready.rows.forget()
         return self._model(ascent, problem, ready, info)

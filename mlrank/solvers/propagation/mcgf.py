@@ -35,7 +35,7 @@ from mlrank.graphs import component_of, laplacian, without_means
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
 from mlrank.solvers.models import TransductiveModel
 from mlrank.solvers.propagation.systems import GraphSolution, LikeRows, label_cosines, sylvester
-from mlrank.solvers.row_graph import GRAPH_SETTINGS, RowGraph, check_graph, graph_cost, row_graph
+from mlrank.solvers.row_graph import GRAPH_SETTINGS, GraphSettings, RowGraph
 
 __all__ = [
     "MCGF",
@@ -110,18 +110,18 @@ class MCGF:
     def __post_init__(self) -> None:
         check_positive(self, "b", "tol", "max_iter")
         check_not_negative(self, "a", "rho", "g")
-        check_graph(self)
+        GraphSettings.of(self)
         if self.rho > MOST_RHO:
             raise ValueError(f"rho must be at most {MOST_RHO}, so that the problem is bounded, found {self.rho!r}")
         check_choices(self, {"variant": VARIANTS, "coding": CODINGS})
 
     def prepare(self, train: TrainingSet) -> Propagation:
         """Build the graph of rows; it is the same for every weight."""
-        return Propagation(row_graph(train, self))
+        return Propagation(GraphSettings.of(self).build(train))
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the number of rows, features and labels."""
-        return graph_cost(self, n_samples, n_features, n_labels)
+        return GraphSettings.of(self).cost(n_samples, n_features, n_labels)
 
     def fit(self, train: TrainingSet, prepared: Propagation | None = None) -> TransductiveModel:
         """Score the rows of `train`, with labels and without."""
@@ -137,8 +137,8 @@ class MCGF:
             scores = scores + self.a * (scores @ corr)
         scores = _with_constants(scores, train.Y, telling)
         notes = rows.notes + _told(rows, ~telling)
-        converged = solution.residual <= self.tol
-        return rows.model(scores, FitInfo(solution.n_iter, objective, solution.residual, converged, notes))
+        converged = solution.optimality <= self.tol
+        return rows.model(scores, FitInfo(solution.n_iter, objective, solution.optimality, converged, notes))
 
     def _targets(self, rows: RowGraph, Y: BoolArray, telling: BoolArray) -> FloatArray:
         Y0 = np.zeros((rows.A.shape[0], Y.shape[1]))

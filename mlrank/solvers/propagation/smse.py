@@ -30,7 +30,7 @@ from mlrank.graphs import component_of, laplacian
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
 from mlrank.solvers.models import TransductiveModel
 from mlrank.solvers.propagation.systems import GraphSolution, dense_laplacian, label_cosines, sylvester
-from mlrank.solvers.row_graph import GRAPH_SETTINGS, RowGraph, check_graph, graph_cost, row_graph
+from mlrank.solvers.row_graph import GRAPH_SETTINGS, GraphSettings, RowGraph
 
 __all__ = [
     "SMSE",
@@ -94,16 +94,16 @@ class SMSE:
     def __post_init__(self) -> None:
         check_positive(self, "mu", "tau", "tol", "max_iter")
         check_not_negative(self, "nu", "beta", "gamma")
-        check_graph(self)
+        GraphSettings.of(self)
         check_choices(self, {"variant": VARIANTS, "coding": CODINGS})
 
     def prepare(self, train: TrainingSet) -> RowGraph:
         """Build the graph of rows; it is the same for every weight."""
-        return row_graph(train, self)
+        return GraphSettings.of(self).build(train)
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the number of rows, features and labels."""
-        return graph_cost(self, n_samples, n_features, n_labels)
+        return GraphSettings.of(self).cost(n_samples, n_features, n_labels)
 
     def fit(self, train: TrainingSet, prepared: RowGraph | None = None) -> TransductiveModel:
         """Score the rows of `train`, with labels and without."""
@@ -111,8 +111,8 @@ class SMSE:
         Y = train.Y.astype(np.float64) if self.coding == "zero_one" else np.where(train.Y, 1.0, -1.0)
         solve = self._clamped if self.variant == "smse1" else self._smoothed
         solution, objective, notes = solve(rows, Y, self._label_laplacian(train.Y))
-        converged = solution.residual <= self.tol
-        info = FitInfo(solution.n_iter, objective, solution.residual, converged, rows.notes + notes)
+        converged = solution.optimality <= self.tol
+        info = FitInfo(solution.n_iter, objective, solution.optimality, converged, rows.notes + notes)
         return rows.model(solution.F, info)
 
     def _label_laplacian(self, Y: BoolArray) -> FloatArray:

@@ -90,11 +90,11 @@ GROUP = 8
 
 
 class GraphSolution(NamedTuple):
-    """F with the iterations it took and its residual |B - A F - F C| / |B| in the Frobenius norm."""
+    """F with the iterations it took and its relative residual |B - A F - F C| / |B| in the Frobenius norm."""
 
     F: FloatArray
     n_iter: int
-    residual: float
+    optimality: float
 
 
 def sylvester(

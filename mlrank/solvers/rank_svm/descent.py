@@ -11,7 +11,7 @@ The method converges like 1 / steps. It is here to be compared with.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -21,12 +21,12 @@ from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.solvers.base import relative_gap
 from mlrank.solvers.rank_svm import kernels
 from mlrank.solvers.rank_svm.rows import DenseSweeps, FlatRows
+from mlrank.solvers.rank_svm.settings import RankSettings
 from mlrank.solvers.rank_svm.sparse import SparseSweeps
 
 __all__ = [
     "Pairs",
     "RankSolution",
-    "Run",
     "caps",
     "descend",
     "frank_wolfe",
@@ -86,50 +86,6 @@ def _pointers(counts: IntArray) -> IntArray:
 LONGEST_ROUND = 10
 
 
-class Run(Protocol):
-    """The settings that a run depends on; RankSVM and RankHLapSVM have them."""
-
-    @property
-    def C(self) -> float:
-        """As in RankSVM."""
-        ...
-
-    @property
-    def C_scale(self) -> str:
-        """As in RankSVM."""
-        ...
-
-    @property
-    def order(self) -> str:
-        """As in RankSVM."""
-        ...
-
-    @property
-    def stop(self) -> str:
-        """As in RankSVM."""
-        ...
-
-    @property
-    def eps(self) -> float:
-        """As in RankSVM."""
-        ...
-
-    @property
-    def tol(self) -> float:
-        """As in RankSVM."""
-        ...
-
-    @property
-    def max_iter(self) -> int:
-        """As in RankSVM."""
-        ...
-
-    @property
-    def seed(self) -> int:
-        """As in RankSVM."""
-        ...
-
-
 @dataclass(frozen=True)
 class RankSolution:
     """An approximate optimum with its certificate.
@@ -147,50 +103,50 @@ class RankSolution:
     n_iter: int
 
     @property
-    def gap(self) -> float:
+    def optimality(self) -> float:
         """Relative duality gap; 0 where both values are 0."""
         return relative_gap(self.primal, self.dual)
 
 
-def caps(pairs: Pairs, run: Run) -> FloatArray:
+def caps(pairs: Pairs, settings: RankSettings) -> FloatArray:
     """Return C / (|y_i| |z_i|) for each row, 0 where it holds no pair; divided by their number if C is of a mean."""
-    C = run.C if run.C_scale == "sum" else run.C / len(pairs.size)
+    C = settings.C if settings.C_scale == "sum" else settings.C / len(pairs.size)
     return np.divide(C, pairs.size, out=np.zeros(len(pairs.size)), where=pairs.size > 0)
 
 
-def descend(rows: Any, pairs: Pairs, run: Run) -> RankSolution:
+def descend(rows: Any, pairs: Pairs, settings: RankSettings) -> RankSolution:
     """Solve to relative duality gap `tol`, or as far as `max_iter` passes go."""
-    upper, rng = caps(pairs, run), np.random.default_rng(run.seed)
-    as_printed = run.order == "cyclic"
+    upper, rng = caps(pairs, settings), np.random.default_rng(settings.seed)
+    as_printed = settings.order == "cyclic"
     make = DenseSweeps if isinstance(rows, FlatRows) else SparseSweeps
     sweeps = make(rows, upper, pairs, not as_printed)
     alpha, active = np.zeros(int(pairs.size.sum())), pairs.no_labels()
     before, n_iter, step = np.full((len(upper), pairs.n_labels), np.inf), 0, np.inf
     while True:
         scores, primal, dual = sweeps.certify(alpha)
-        done = step < run.eps if run.stop == "step" else primal - dual <= run.tol * primal
-        if done or n_iter >= run.max_iter:
+        done = step < settings.eps if settings.stop == "step" else primal - dual <= settings.tol * primal
+        if done or n_iter >= settings.max_iter:
             return RankSolution(*sweeps.weights(), sweeps.feasible, primal, dual, n_iter)
         # A pair may stay out only while it is further from moving than its scores moved in the last round.
         slack = np.full(len(upper), np.inf) if as_printed else 2 * np.abs(scores - before).max(axis=1)
         kernels.find_active(scores, slack, upper, alpha, pairs.lists, active)
         before, visits = scores, np.flatnonzero(active[3])
         sweeps.start_round(primal - dual)
-        for _ in range(min(_round_length(n_iter, run), run.max_iter - n_iter)):
-            last = alpha.copy() if run.stop == "step" else alpha
+        for _ in range(min(_round_length(n_iter, settings), settings.max_iter - n_iter)):
+            last = alpha.copy() if settings.stop == "step" else alpha
             sweeps.sweep(alpha, active, visits if as_printed else rng.permutation(visits))
-            step = float(np.linalg.norm(alpha - last)) if run.stop == "step" else np.inf
+            step = float(np.linalg.norm(alpha - last)) if settings.stop == "step" else np.inf
             n_iter += 1
         sweeps.end_round()
 
 
-def _round_length(n_iter: int, run: Run) -> int:
-    return 1 if run.stop == "step" else min(max(1, n_iter // 3), LONGEST_ROUND)
+def _round_length(n_iter: int, settings: RankSettings) -> int:
+    return 1 if settings.stop == "step" else min(max(1, n_iter // 3), LONGEST_ROUND)
 
 
-def frank_wolfe(rows: Any, pairs: Pairs, run: Run) -> RankSolution:
+def frank_wolfe(rows: Any, pairs: Pairs, settings: RankSettings) -> RankSolution:
     """Solve to relative duality gap `tol`, or as far as `max_iter` steps go; `rows` are FlatRows or SparseRows."""
-    upper, R = caps(pairs, run), rows.penalized_rows()
+    upper, R = caps(pairs, settings), rows.penalized_rows()
     vertex = _FreeVertex(pairs, upper) if rows.free else _BoxVertex(pairs, upper)
     alpha, n_iter = np.zeros(int(pairs.size.sum())), 0
     W, F = np.zeros((R.shape[1], pairs.n_labels)), np.zeros((R.shape[0], pairs.n_labels))
@@ -199,7 +155,7 @@ def frank_wolfe(rows: Any, pairs: Pairs, run: Run) -> RankSolution:
         half = 0.5 * float(np.vdot(W, W))
         primal = half + float(upper @ kernels.hinge_sums(F + bias, pairs.lists))
         dual = float(alpha.sum()) - half
-        if primal - dual <= run.tol * primal or n_iter >= run.max_iter:
+        if primal - dual <= settings.tol * primal or n_iter >= settings.max_iter:
             weights = np.column_stack([W.T, bias]) if rows.free else W.T
             coef, intercept = rows.weights(weights)
             return RankSolution(coef, intercept, alpha, primal, dual, n_iter)

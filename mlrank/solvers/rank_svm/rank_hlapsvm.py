@@ -29,18 +29,9 @@ from mlrank.hypergraph import euclidean_distance, intra_class_distance, laplacia
 from mlrank.solvers.base import TrainingSet, check_choices, check_not_negative
 from mlrank.solvers.models import KernelModel, LinearModel
 from mlrank.solvers.rank_svm.descent import Pairs
-from mlrank.solvers.rank_svm.rank_svm import (
-    BIAS,
-    Prepared,
-    RankSVM,
-    check_settings,
-    cost,
-    fitted,
-    kernel_matrix,
-    prepare_plain,
-    solve,
-)
+from mlrank.solvers.rank_svm.rank_svm import Prepared, RankSVM, fitted, kernel_matrix, prepare_plain
 from mlrank.solvers.rank_svm.rows import FlatRows, check_size, gram_rows, kernel_distance
+from mlrank.solvers.rank_svm.settings import RankSettings
 
 __all__ = [
     "RankHLapSVM",
@@ -100,7 +91,7 @@ class RankHLapSVM:
     USES_KNOWN: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        RankSettings.of(self)
         check_not_negative(self, "lam", "nu")
         check_choices(self, {"distance": DISTANCES})
         if self.kernel == "precomputed" and self.distance == "euclid":
@@ -113,11 +104,12 @@ class RankHLapSVM:
     def prepare(self, train: TrainingSet) -> Prepared:
         """List the label pairs and whiten the rows by I + lam X'LX, the same for every C."""
         if self.lam == 0:
-            return prepare_plain(train, self)
-        pairs, bias, free = Pairs.of(train.Y, train.known), BIAS[self.bias], self.bias == "free"
+            return prepare_plain(train, RankSettings.of(self))
+        settings, pairs = RankSettings.of(self), Pairs.of(train.Y, train.known)
+        bias, free = settings.bias_value, settings.free_bias
         n, m = train.X.shape
         by_rows = self.kernel != "linear" or m > n
-        K = kernel_matrix(train, self) if by_rows else None
+        K = kernel_matrix(train, settings.kernel) if by_rows else None
         weights, notes = self._hyperedges(train, K)
         if K is not None:
             span = train.X if self.kernel == "linear" else None
@@ -146,7 +138,7 @@ class RankHLapSVM:
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
-        return cost(self, n_samples, n_features, n_labels)
+        return RankSettings.of(self).cost(n_samples, n_features, n_labels)
 
     def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> LinearModel | KernelModel:
         """Solve eq. 10 on `train`.
@@ -156,5 +148,4 @@ class RankHLapSVM:
         ValueError
             If no row has both a relevant and an irrelevant label, or the problem does not fit into memory.
         """
-        ready = prepared or self.prepare(train)
-        return fitted(solve(ready, self), ready, self, train)
+        return fitted(prepared or self.prepare(train), RankSettings.of(self), train)

@@ -28,43 +28,29 @@ beside two copies of dense rows, scores and weights.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from mlrank.arrays import FloatArray, as_dense, take_rows
 from mlrank.kernels import Kernel
 from mlrank.kernels.rows import check_gram
-from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_positive
+from mlrank.solvers.base import FitInfo, TrainingSet
 from mlrank.solvers.models import KernelModel, LinearModel
 from mlrank.solvers.rank_svm.descent import Pairs, RankSolution, descend, frank_wolfe
 from mlrank.solvers.rank_svm.rows import FlatRows, better_dense, check_size, gram_rows
+from mlrank.solvers.rank_svm.settings import RankSettings
 from mlrank.solvers.rank_svm.sparse import SparseRows
 
 __all__ = [
     "ALGORITHMS",
-    "BIAS",
     "Prepared",
     "RankSVM",
-    "check_settings",
-    "cost",
     "fitted",
     "kernel_matrix",
     "prepare_plain",
     "solve",
 ]
-
-# Value of the constant feature for each setting of `bias`; a free bias has none.
-BIAS = {"augmented": 1.0, "free": 0.0, "none": 0.0}
-# Passes that a fit of moderate C takes, for estimates.
-PASSES = 30
-CHOICES: dict[str, tuple[str, ...]] = {
-    "bias": tuple(BIAS),
-    "algorithm": ("dcd", "frank_wolfe"),
-    "order": ("permuted", "cyclic"),
-    "stop": ("gap", "step"),
-    "C_scale": ("sum", "mean"),
-}
 
 
 @dataclass(frozen=True)
@@ -76,19 +62,7 @@ class Prepared:
     notes: tuple[str, ...] = ()
 
 
-def check_settings(solver: Any) -> None:
-    """Raise ValueError for a setting out of range, or settings that do not go together."""
-    check_positive(solver, "C", "eps", "tol", "max_iter")
-    check_kernel(solver, precomputed=True)
-    check_choices(solver, CHOICES)
-    if solver.order == "cyclic" and solver.bias == "free":
-        raise ValueError("order 'cyclic' is Algorithm 1 as printed, whose bias is penalized; found bias 'free'")
-    for name, value in (("order", "cyclic"), ("stop", "step")):
-        if solver.algorithm == "frank_wolfe" and getattr(solver, name) == value:
-            raise ValueError(f"{name} {value!r} is of algorithm 'dcd' alone, found algorithm 'frank_wolfe'")
-
-
-def kernel_matrix(train: TrainingSet, solver: Any) -> FloatArray:
+def kernel_matrix(train: TrainingSet, kernel: Kernel) -> FloatArray:
     """Return the kernel matrix of the training rows.
 
     Raises
@@ -96,58 +70,45 @@ def kernel_matrix(train: TrainingSet, solver: Any) -> FloatArray:
     ValueError
         If it does not fit into memory, or a precomputed one is not symmetric and positive semidefinite.
     """
-    linear = solver.kernel == "linear"
-    what = "lam above 0 with more features than rows" if linear else f"kernel {solver.kernel!r}"
+    linear = kernel.kind == "linear"
+    what = "lam above 0 with more features than rows" if linear else f"kernel {kernel.kind!r}"
     check_size(train.n_samples, train.n_samples, what)
-    if solver.kernel != "precomputed":
-        return Kernel.of(solver)(train.X, train.X)
+    if kernel.kind != "precomputed":
+        return kernel(train.X, train.X)
     K: FloatArray = as_dense(train.X)
     check_gram(K)
     return K
 
 
-def cost(solver: Any, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
-    """Return how operations and bytes of a fit grow with the shape of the training set.
-
-    A pass over dense rows takes n_samples n_features n_labels operations, and a pair of labels 12 bytes, of which rows
-    are taken to have four relevant ones.
-    """
-    pairs = 12.0 * n_samples * 4 * n_labels
-    if solver.kernel != "linear":
-        return PASSES * float(n_samples) ** 2 * n_labels + float(n_samples) ** 3, 16.0 * n_samples**2 + pairs
-    smaller = min(n_samples, n_features)
-    operations = PASSES * float(n_samples) * n_features * n_labels + float(n_samples) * n_features * smaller
-    return operations, 8.0 * n_samples * n_features + 16.0 * smaller**2 + pairs
-
-
-def prepare_plain(train: TrainingSet, solver: Any) -> Prepared:
+def prepare_plain(train: TrainingSet, settings: RankSettings) -> Prepared:
     """List the label pairs and bring the rows into the form in which they are swept."""
-    bias, free, pairs = BIAS[solver.bias], solver.bias == "free", Pairs.of(train.Y, train.known)
-    if solver.kernel != "linear":
-        return Prepared(pairs, gram_rows(kernel_matrix(train, solver), bias, free))
+    bias, free, pairs = settings.bias_value, settings.free_bias, Pairs.of(train.Y, train.known)
+    if settings.kernel.kind != "linear":
+        return Prepared(pairs, gram_rows(kernel_matrix(train, settings.kernel), bias, free))
     if better_dense(train.X):
         return Prepared(pairs, FlatRows.of(train.X, bias, free))
     return Prepared(pairs, SparseRows.of(train.X, bias, free))
 
 
-def fitted(solution: RankSolution, prepared: Prepared, solver: Any, train: TrainingSet) -> LinearModel | KernelModel:
-    """Return the model, with the certificate measured against the solver's tolerance."""
-    converged = solution.gap <= solver.tol
-    info = FitInfo(solution.n_iter, solution.primal, solution.gap, converged, prepared.notes)
-    if solver.kernel == "linear":
+def fitted(prepared: Prepared, settings: RankSettings, train: TrainingSet) -> LinearModel | KernelModel:
+    """Solve eq. 9 for prepared rows; return the model."""
+    solution, kernel = solve(prepared, settings), settings.kernel
+    converged = solution.optimality <= settings.tol
+    info = FitInfo(solution.n_iter, solution.primal, solution.optimality, converged, prepared.notes)
+    if kernel.kind == "linear":
         return LinearModel(solution.coef, solution.intercept, info)
     support = np.flatnonzero(np.abs(solution.coef).max(axis=0) > 0)
-    rows = support if solver.kernel == "precomputed" else take_rows(train.X, support)
+    rows = support if kernel.kind == "precomputed" else take_rows(train.X, support)
     dual = np.ascontiguousarray(solution.coef[:, support])
-    return KernelModel.expansion(Kernel.of(solver), rows, dual, solution.intercept, info, train.n_samples)
+    return KernelModel.expansion(kernel, rows, dual, solution.intercept, info, train.n_samples)
 
 
 ALGORITHMS = {"dcd": descend, "frank_wolfe": frank_wolfe}
 
 
-def solve(prepared: Prepared, solver: Any) -> RankSolution:
-    """Solve eq. 9 for prepared rows by the solver's algorithm."""
-    return ALGORITHMS[solver.algorithm](prepared.rows, prepared.pairs, solver)
+def solve(prepared: Prepared, settings: RankSettings) -> RankSolution:
+    """Solve eq. 9 for prepared rows by the algorithm that is set."""
+    return ALGORITHMS[settings.algorithm](prepared.rows, prepared.pairs, settings)
 
 
 @dataclass(frozen=True)
@@ -203,15 +164,15 @@ class RankSVM:
     USES_KNOWN: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_settings(self)
+        RankSettings.of(self)
 
     def prepare(self, train: TrainingSet) -> Prepared:
         """List the label pairs and rotate the rows, the same for every C."""
-        return prepare_plain(train, self)
+        return prepare_plain(train, RankSettings.of(self))
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
-        return cost(self, n_samples, n_features, n_labels)
+        return RankSettings.of(self).cost(n_samples, n_features, n_labels)
 
     def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> LinearModel | KernelModel:
         """Solve eq. 9 on `train`.
@@ -221,5 +182,4 @@ class RankSVM:
         ValueError
             If no row has both a relevant and an irrelevant label, or the problem does not fit into memory.
         """
-        ready = prepared or self.prepare(train)
-        return fitted(solve(ready, self), ready, self, train)
+        return fitted(prepared or self.prepare(train), RankSettings.of(self), train)

@@ -153,7 +153,7 @@ class SlrmSolution(NamedTuple):
     right : (n_labels, r) ndarray or None
         V = left @ right.T; None where left is V itself.
     rank : int
-    gap : float
+    optimality : float
         Relative duality gap, or the relative residual where lam is zero.
     n_iter : int
     trace : tuple of float
@@ -163,7 +163,7 @@ class SlrmSolution(NamedTuple):
     left: FloatArray
     right: FloatArray | None
     rank: int
-    gap: float
+    optimality: float
     n_iter: int
     trace: tuple[float, ...]
 
@@ -232,11 +232,11 @@ def minimize(system: SlrmSystem, loss: Loss, lam: float, stop: Stop, start: Floa
         shrunk = state.shrink(U + state.T / state.beta, lam, ROUNDING * stop.tol)
         if n_iter == 1 or n_iter % CERTIFY_EVERY == 0 or n_iter == stop.max_iter:
             best = best.tightened(system, loss, state.V, lam, lam * float(shrunk.values.sum()))
-            if best.gap <= stop.tol:
+            if best.optimality <= stop.tol:
                 break
         if stop.beta is None and n_iter < ADAPTED_STEPS:
             state.adapt(U, before)
-    return SlrmSolution(shrunk.left, shrunk.right, state.rank, best.gap, n_iter, best.trace)
+    return SlrmSolution(shrunk.left, shrunk.right, state.rank, best.optimality, n_iter, best.trace)
 
 
 class _Certificate(NamedTuple):
@@ -247,7 +247,7 @@ class _Certificate(NamedTuple):
     trace: tuple[float, ...] = ()
 
     @property
-    def gap(self) -> float:
+    def optimality(self) -> float:
         return max(relative_gap(self.objective, self.bound), 0.0)
 
     def tightened(self, system: SlrmSystem, loss: Loss, V: FloatArray, lam: float, nuclear: float) -> "_Certificate":

@@ -268,7 +268,7 @@ class SLRM:
         right = problem.label_factor(found.right)
         if (never := never_known(train)).any():  # exactly zero at the minimum, where rounding would rank rows
             right = np.where(never[:, None], 0.0, right)
-        info = FitInfo(found.n_iter, found.trace[-1] / half, found.gap, found.gap <= self.tol, told)
+        info = FitInfo(found.n_iter, found.trace[-1] / half, found.optimality, found.optimality <= self.tol, told)
         intercept = problem.level - right @ (found.left.T @ problem.labeled.mean)
         return LowRankModel(found.left, right, intercept, found.rank, np.array(found.trace) / half, info)
 

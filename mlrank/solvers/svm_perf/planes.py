@@ -139,7 +139,7 @@ class LabelSearch:
         self.idle = np.empty(0, dtype=np.int64)
 
     @property
-    def gap(self) -> float:
+    def optimality(self) -> float:
         """Relative duality gap."""
         return relative_gap(self.primal, self.dual)
 

@@ -132,7 +132,7 @@ class Products:
 
 def search_labels(searches: list[LabelSearch], products: Products, max_planes: int) -> None:
     """Search labels side by side until each has reached its gap or `max_planes`."""
-    active = [search for search in searches if search.gap > search.tol]
+    active = [search for search in searches if search.optimality > search.tol]
     while active:
         coefs, images = products.directions(np.column_stack([search.c for search in active]))
         for search, coef, image in zip(active, coefs, images, strict=True):
@@ -140,7 +140,7 @@ def search_labels(searches: list[LabelSearch], products: Products, max_planes: i
         lowest = products.points([search.model_minimum() for search in active])
         for search, point in zip(active, lowest, strict=True):
             search.go_on(point)
-        active = [search for search in active if search.gap > search.tol and search.n_planes < max_planes]
+        active = [search for search in active if search.optimality > search.tol and search.n_planes < max_planes]
 
 
 @dataclass(frozen=True)

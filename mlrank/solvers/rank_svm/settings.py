@@ -1,0 +1,83 @@
+"""The settings that Rank-SVM and Rank-HLapSVM share."""
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+from mlrank.kernels import Kernel
+from mlrank.solvers.base import check_choices, check_kernel, check_positive
+
+__all__ = ["RankSettings"]
+
+# Value of the constant feature for each setting of `bias`; a free bias has none.
+BIAS = {"augmented": 1.0, "free": 0.0, "none": 0.0}
+# Passes that a fit of moderate C takes, for estimates.
+PASSES = 30
+CHOICES: dict[str, tuple[str, ...]] = {
+    "bias": tuple(BIAS),
+    "algorithm": ("dcd", "frank_wolfe"),
+    "order": ("permuted", "cyclic"),
+    "stop": ("gap", "step"),
+    "C_scale": ("sum", "mean"),
+}
+
+
+@dataclass(frozen=True)
+class RankSettings:
+    """Settings of the problem of eq. 9 and of its solution, checked; both solvers explain them.
+
+    Raises
+    ------
+    ValueError
+        For a setting out of range, or settings that do not go together.
+    """
+
+    C: float
+    kernel: Kernel
+    bias: str
+    algorithm: str
+    tol: float
+    max_iter: int
+    seed: int
+    order: str
+    stop: str
+    eps: float
+    C_scale: str
+
+    @classmethod
+    def of(cls, solver: Any) -> "RankSettings":
+        """Return the shared settings of a solver."""
+        check_kernel(solver, precomputed=True)
+        others = {one.name: getattr(solver, one.name) for one in fields(cls) if one.name != "kernel"}
+        return cls(kernel=Kernel.of(solver), **others)
+
+    def __post_init__(self) -> None:
+        check_positive(self, "C", "eps", "tol", "max_iter")
+        check_choices(self, CHOICES)
+        if self.order == "cyclic" and self.bias == "free":
+            raise ValueError("order 'cyclic' is Algorithm 1 as printed, whose bias is penalized; found bias 'free'")
+        for name, value in (("order", "cyclic"), ("stop", "step")):
+            if self.algorithm == "frank_wolfe" and getattr(self, name) == value:
+                raise ValueError(f"{name} {value!r} is of algorithm 'dcd' alone, found algorithm 'frank_wolfe'")
+
+    @property
+    def bias_value(self) -> float:
+        """Value of the constant feature."""
+        return BIAS[self.bias]
+
+    @property
+    def free_bias(self) -> bool:
+        """Whether the bias is not penalized."""
+        return self.bias == "free"
+
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        """Return how operations and bytes of a fit grow with the shape of the training set.
+
+        A pass over dense rows takes n_samples n_features n_labels operations, and a pair of labels 12 bytes, of which
+        rows are taken to have four relevant ones.
+        """
+        pairs = 12.0 * n_samples * 4 * n_labels
+        if self.kernel.kind != "linear":
+            return PASSES * float(n_samples) ** 2 * n_labels + float(n_samples) ** 3, 16.0 * n_samples**2 + pairs
+        smaller = min(n_samples, n_features)
+        operations = PASSES * float(n_samples) * n_features * n_labels + float(n_samples) * n_features * smaller
+        return operations, 8.0 * n_samples * n_features + 16.0 * smaller**2 + pairs

@@ -172,7 +172,7 @@ class BalancedKNN:
         check_positive(self, "n_neighbors", *(() if self.width is None else ("width",)))
         if int(self.n_neighbors) != self.n_neighbors:
             raise ValueError(f"n_neighbors must be a whole number, found {self.n_neighbors!r}")
-        if self.width_power not in (1, 2):
+        if self.width_power not in (1, 2) or isinstance(self.width_power, bool):
             raise ValueError(f"width_power must be 1 or 2, found {self.width_power!r}")
         check_choices(self, {"aggregate": AGGREGATES})
         if self.project is not None and not isinstance(self.project, BLDA):

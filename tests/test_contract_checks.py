@@ -200,20 +200,20 @@ BREAKERS = [
 def test_a_broken_solver_is_found_and_told_in_one_line(check, solver, told):
     found = verdict(Subject(solver), check)
     assert found.outcome == "failed"
-    assert told in found.told
-    assert "\n" not in found.told
+    assert told in found.message
+    assert "\n" not in found.message
 
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_a_sound_solver_passes_or_is_passed_over(check):
     found = verdict(Subject(Ridge), check)
-    assert found.outcome == ("skipped" if check == "known" else "passed"), found.told
+    assert found.outcome == ("skipped" if check == "known" else "passed"), found.message
 
 
 def test_a_model_that_is_another_kind_than_it_says_is_not_stored():
     found = verdict(Subject(StoresAnother), "stored")
     assert found.outcome == "skipped"
-    assert "a model of other scores came back" in found.told
+    assert "a model of other scores came back" in found.message
 
 
 def test_every_check_has_a_solver_that_breaks_it():

@@ -43,7 +43,7 @@ def check_solver(
         typer.echo(dump_json({name: one._asdict() for name, one in found.items()}), nl=False)
     else:
         for name, one in found.items():
-            typer.echo(f"{one.outcome:<8} {name:<12} {one.told}")
+            typer.echo(f"{one.outcome:<8} {name:<12} {one.message}")
         typer.echo(f"{solver}: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
     raise typer.Exit(2 if counts["failed"] else 0)
 

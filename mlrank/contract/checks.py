@@ -165,8 +165,8 @@ def check_prepare(subject: Subject) -> None:
     for name, value in [*_others(subject, solver, shared), ("", None)]:
         other = replace(solver, **({name: value} if name else {}))
         found, alone = (other.fit(train, *given).decision_function(X) for given in ((prepared,), ()))
-        told = f" and {name}={value}, which is not among SHARED" if name else ""
-        _require(found.tobytes() == alone.tobytes(), f"with what was prepared{told}, it gives other scores")
+        change = f" and {name}={value}, which is not among SHARED" if name else ""
+        _require(found.tobytes() == alone.tobytes(), f"with what was prepared{change}, it gives other scores")
 
 
 def _others(subject: Subject, solver: Any, shared: Sequence[str]) -> Iterator[tuple[str, Any]]:

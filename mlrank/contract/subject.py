@@ -32,17 +32,17 @@ class Subject:
     solver : class
     settings : with which it runs on a small problem, where its defaults do not
     tight : settings beside tol that go with a small tol
-    faithful : with which labels that are easy to tell apart are told apart
+    faithful : with which labels that are easy to tell apart are separated
     hard : with which one iteration is not enough
     label_order : whether labels in another order give the same scores in that order
     objective : whether it minimizes anything; None if that is not known
     """
 
     solver: type[Any]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    tight: Mapping[str, Any] = field(default_factory=dict)
-    faithful: Mapping[str, Any] = field(default_factory=dict)
-    hard: Mapping[str, Any] | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+    tight: Mapping[str, object] = field(default_factory=dict)
+    faithful: Mapping[str, object] = field(default_factory=dict)
+    hard: Mapping[str, object] | None = None
     label_order: bool = True
     objective: bool | None = None
 

@@ -12,7 +12,7 @@ class Verdict(NamedTuple):
     """What came of a check: "passed", "failed" or "skipped", and why."""
 
     outcome: str
-    told: str
+    message: str
 
 
 def verdict(subject: Subject, name: str) -> Verdict:

@@ -94,15 +94,15 @@ def wrong_width(n_samples: int, found: int) -> str:
 
 def check_gram(K: FloatArray, rows: str = "the training rows") -> None:
     """Raise ValueError, which calls them `rows`, unless `K` is symmetric and positive semidefinite; O(n^3 / 3)."""
-    wanted = f"a precomputed kernel must be a symmetric matrix of {rows}, found"
+    expected = f"a precomputed kernel must be a symmetric matrix of {rows}, found"
     if K.shape[0] != K.shape[1]:
-        raise ValueError(f"{wanted} {K.shape[0]} rows of {K.shape[1]} values")
+        raise ValueError(f"{expected} {K.shape[0]} rows of {K.shape[1]} values")
     difference = np.abs(K - K.T)
     # Not a number compares as False.
     if not difference.max() <= ASYMMETRIC * np.abs(K).max():
         row, column = sorted(map(int, np.unravel_index(np.argmax(difference), K.shape)))
         found = f"{K[row, column]:g} and {K[column, row]:g} for rows {row} and {column} (counted from 0)"
-        raise ValueError(f"{wanted} {found}")
+        raise ValueError(f"{expected} {found}")
     del difference
     shifted = np.array(K, order="F")
     shifted[np.diag_indices_from(shifted)] += INDEFINITE * max(float(np.diag(K).max()), 1e-300)

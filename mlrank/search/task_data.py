@@ -74,7 +74,7 @@ class Rows:
             notes.append(f"{count} unknown label entries of the training rows taken as absent by {solver.__name__}")
         # What is measured of a run, its seconds and its memory, is that of a whole fit: it finds neighbours itself.
         keep = None if task.refit else table.keep
-        train = TrainingSet(scaling(X), Y, unlabeled, heeded, pairwise=columns is not None, keep=keep)
+        train = TrainingSet(scaling(X), Y, unlabeled, heeded, pairwise=columns is not None, neighbor_cache=keep)
         X_test = scaling(take_rows(table.X, task.test, columns))
         return cls(train, known, X_test, Y_test, known_test, tuple(filter(None, notes)), scaling)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features, read_only, take_rows
 from mlrank.errors import not_among
@@ -18,8 +19,10 @@ from mlrank.kernels import KERNELS
 __all__ = [
     "Capabilities",
     "FitInfo",
-    "Keep",
     "Model",
+    "ModelArrays",
+    "ModelMeta",
+    "NeighborCache",
     "Solver",
     "TrainingSet",
     "check_choices",
@@ -34,9 +37,12 @@ __all__ = [
 ]
 
 
-# What a training set keeps arrays by, from fit to fit.
+# (key, make) -> arrays that were made before under the key, or those of make().
 Arrays: TypeAlias = tuple[np.ndarray[Any, Any], ...]
-Keep: TypeAlias = Callable[[str, Callable[[], Arrays]], Arrays]
+NeighborCache: TypeAlias = Callable[[str, Callable[[], Arrays]], Arrays]
+# What defines a model: arrays, and for the rest JSON values.
+ModelArrays: TypeAlias = Mapping[str, np.ndarray[Any, Any] | csr_array]
+ModelMeta: TypeAlias = Mapping[str, str | int | float | bool | None]
 
 
 @dataclass(frozen=True)
@@ -54,9 +60,9 @@ class TrainingSet:
     pairwise : bool
         Whether X is the kernel matrix of the rows, for a solver of kernel "precomputed": part of the rows then have
         their own columns alone.
-    keep : callable, optional
-        (key, make) -> the arrays that were made before under `key`, or else those of ``make()``. The key must tell all
-        that they depend on. Neighbors of rows are kept by it: they are the same in each fold of a split.
+    neighbor_cache : callable, optional
+        (key, make) -> the arrays that were made before under `key`, or else those of ``make()``. The key must name all
+        that they depend on. It holds neighbors of rows, which are the same in each fold of a split.
 
     Raises
     ------
@@ -69,7 +75,7 @@ class TrainingSet:
     X_unlabeled: Features | None = None
     known: BoolArray | None = None
     pairwise: bool = False
-    keep: Keep | None = None
+    neighbor_cache: NeighborCache | None = None
 
     def __post_init__(self) -> None:
         X, Y = as_features(self.X), np.asarray(self.Y)
@@ -118,7 +124,7 @@ class TrainingSet:
             stack = vstack if issparse(hidden) else np.vstack
             unlabeled = self.X_unlabeled[:, kept] if self.pairwise else self.X_unlabeled
             hidden = stack([hidden, unlabeled])
-        return replace(self.take(kept), X_unlabeled=hidden, keep=self.keep)
+        return replace(self.take(kept), X_unlabeled=hidden, neighbor_cache=self.neighbor_cache)
 
     def take(self, rows: IntArray) -> "TrainingSet":
         """Return `rows` with their labels, without unlabeled rows."""
@@ -170,11 +176,11 @@ class Model(Protocol):
         """Return scores (n_samples, n_labels), larger = more relevant."""
         ...
 
-    def arrays(self) -> Mapping[str, np.ndarray[Any, Any]]:
+    def arrays(self) -> ModelArrays:
         """Return the arrays that define the model."""
         ...
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> ModelMeta:
         """Return the rest of what defines the model, as JSON values."""
         ...
 

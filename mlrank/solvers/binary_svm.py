@@ -203,6 +203,6 @@ def _fit_quietly(svc: Any, X: Features, sign: FloatArray) -> None:
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
-        # Running out of iterations is told by the certificate.
+        # The certificate shows that iterations ran out.
         warnings.simplefilter("ignore", ConvergenceWarning)
         svc.fit(X, sign)

@@ -62,13 +62,13 @@ class Flattening:
             self.theta = min(self.theta * max(outer / (BALANCE * inner), 1.0) ** 0.5, self.highest)
         # What a repair leaves of the gap may be rounding below 0.
         elif self.rounds > 3 and gap > 0 and not self.plain:
-            wanted = self.theta * float(np.clip((outer / (BALANCE * inner)) ** 0.25, 1 / 3, 3))
+            proposed = self.theta * float(np.clip((outer / (BALANCE * inner)) ** 0.25, 1 / 3, 3))
             if gap > 1.5 * self.last_gap:
-                wanted = self.floor = max(wanted, 4 * self.theta)
+                proposed = self.floor = max(proposed, 4 * self.theta)
                 self.setbacks += 1
             elif gap < self.last_gap:
                 self.floor *= DECAY ** min(1.0, PATIENCE / max(self.setbacks, 1))
-            self.theta = min(max(wanted, self.floor, self.lowest), self.highest)
+            self.theta = min(max(proposed, self.floor, self.lowest), self.highest)
         self.last_gap = gap
 
     def kept(self, moment: FloatArray) -> FloatArray:

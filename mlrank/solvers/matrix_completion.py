@@ -255,8 +255,8 @@ class MatrixCompletion:
         rows = all_rows(train)
         problem = self._problem(train, np.asarray(as_dense(rows)))
         point, info = self._complete(problem)
-        told = unknown_label_notes(train, "they count as unlabeled", "their scores come of the rank alone")
-        info = replace(info, notes=(*info.notes, *told))
+        notes = unknown_label_notes(train, "they count as unlabeled", "their scores come of the rank alone")
+        info = replace(info, notes=(*info.notes, *notes))
         scores = np.ascontiguousarray(point.Z[:, : train.n_labels]) + point.bias
         return TransductiveModel(row_digests(rows), train.n_samples, scores, info)
 
@@ -283,7 +283,7 @@ class MatrixCompletion:
         point, left = _rank_one(problem), self.max_iter
         for level in self._levels(problem):
             goal = self.tol if level == self.mu else max(self.tol, PASSING)
-            # One step is kept for the last value of mu, of which the residual is told.
+            # One step is kept for the last value of mu, of which the residual is notes.
             most = left if level == self.mu else left - 1
             point, residual, n_iter = _descend(problem, point, level, goal, most)
             left -= n_iter

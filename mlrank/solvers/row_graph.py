@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from mlrank.arrays import Features, FloatArray, IntArray, take_rows
 from mlrank.graphs import GRAPHS, SYMMETRIZE, Finder, knn, knn_in_order, knn_with_ties
-from mlrank.solvers.base import FitInfo, Keep, TrainingSet, check_choices, check_positive
+from mlrank.solvers.base import FitInfo, NeighborCache, TrainingSet, check_choices, check_positive
 from mlrank.solvers.models import TransductiveModel, all_rows, row_digests
 
 __all__ = [
@@ -108,16 +108,16 @@ def too_few_rows(n_neighbors: int, n_rows: int) -> tuple[str, ...]:
 
 
 def neighbor_finder(train: TrainingSet) -> Finder:
-    """Return `knn`, which takes what it finds from the `keep` of the training set, if there is one."""
-    return knn if train.keep is None else partial(_kept_knn, train.keep)
+    """Return `knn`, which uses the neighbor cache of the training set, if there is one."""
+    return knn if train.neighbor_cache is None else partial(_cached_knn, train.neighbor_cache)
 
 
-def _kept_knn(keep: Keep, X: Features, n_neighbors: int) -> tuple[IntArray, FloatArray]:
+def _cached_knn(cache: NeighborCache, X: Features, n_neighbors: int) -> tuple[IntArray, FloatArray]:
     """Return what `knn` returns; distances are computed once for all matrices of the same rows, in whatever order."""
     digests = row_digests(X)
     order = np.lexsort(digests.view(np.uint64).T)
     key = blake2b(digests[order].tobytes(), digest_size=16).hexdigest()
-    found = keep(f"neighbors-{n_neighbors}-{key}", lambda: knn_with_ties(take_rows(X, order), n_neighbors))
+    found = cache(f"neighbors-{n_neighbors}-{key}", lambda: knn_with_ties(take_rows(X, order), n_neighbors))
     if not found[0].size:  # too many are equally near
         return knn(X, n_neighbors)
     return knn_in_order((found[0], found[1], found[2]), order, n_neighbors)

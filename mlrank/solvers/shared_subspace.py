@@ -124,21 +124,23 @@ class SharedSubspace:
         inner = space.values[:, None] / n + self.beta
         outer = inner + self.alpha
         basis = _leading(right / np.sqrt(outer * inner))
-        wanted = default_rank(train.n_labels) if self.rank == "auto" else int(self.rank)
-        kept = basis[:, : min(wanted, basis.shape[1])]
+        requested = default_rank(train.n_labels) if self.rank == "auto" else int(self.rank)
+        kept = basis[:, : min(requested, basis.shape[1])]
         weights = (right + self.alpha * (right @ kept) @ kept.T / inner) / outer
         # At the minimum the quadratic part is half of the linear one.
         objective = float(((Y - mean) ** 2).sum() / n - np.sum(right * weights))
-        info = FitInfo(1, objective, 0.0, True, self._notes(wanted, basis.shape[1]))
+        info = FitInfo(1, objective, 0.0, True, self._notes(requested, basis.shape[1]))
         coef = space.coef(root * weights, 0.0)
         if rows is None:
             return space.model(train.X, coef, mean, Kernel.of(self), info)
         return KernelModel.of(rows, coef, mean - coef @ space.level, self.gamma, info)
 
-    def _notes(self, wanted: int, found: int) -> tuple[str, ...]:
-        if wanted < found or self.alpha == 0:
+    def _notes(self, requested: int, found: int) -> tuple[str, ...]:
+        if requested < found or self.alpha == 0:
             return ()
-        return (f"a subspace of {wanted} dimensions holds all {found} directions of the labels: alpha has no effect",)
+        return (
+            f"a subspace of {requested} dimensions holds all {found} directions of the labels: alpha has no effect",
+        )
 
 
 def _leading(scaled: FloatArray) -> FloatArray:

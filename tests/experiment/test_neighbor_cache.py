@@ -39,9 +39,9 @@ class Counted(SLRM):
                     Path(os.environ["SEARCHED"], uuid.uuid4().hex).touch()
                 return make()
 
-            return counted() if train.keep is None else train.keep(key, counted)
+            return counted() if train.neighbor_cache is None else train.neighbor_cache(key, counted)
 
-        return super().prepare(replace(train, keep=keep))
+        return super().prepare(replace(train, neighbor_cache=keep))
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Alone(SLRM):
     """As SLRM, finding all neighbours itself."""
 
     def prepare(self, train):
-        return super().prepare(replace(train, keep=None))
+        return super().prepare(replace(train, neighbor_cache=None))
 
 
 def config_of(folder, solver, scale="none"):

@@ -61,7 +61,7 @@ def scores(solver, train):
 def test_folds_share_neighbors_and_get_their_own_bits(name, rows, sparse):
     X, solver, keep = ROWS[rows], SOLVERS[name], Counted()
     for train in folds(csr_array(X) if sparse else X):
-        assert np.array_equal(scores(solver, replace(train, keep=keep)), scores(solver, train))
+        assert np.array_equal(scores(solver, replace(train, neighbor_cache=keep)), scores(solver, train))
     # Where a scale is zero, the neighbors of the different rows are needed too.
     assert keep.made == len(keep.kept) in (1, 2)
 
@@ -69,13 +69,13 @@ def test_folds_share_neighbors_and_get_their_own_bits(name, rows, sparse):
 def test_other_rows_or_numbers_of_neighbors_have_their_own():
     rows, keep = ROWS["normal"], Counted()
     for X, k in ((rows, 8), (rows, 9), (rows[:-1], 8), (rows + 1e-15, 8), (rows[::-1], 8)):
-        scores(SMSE(n_neighbors=k), next(replace(train, keep=keep) for train in folds(X)))
+        scores(SMSE(n_neighbors=k), next(replace(train, neighbor_cache=keep) for train in folds(X)))
     assert keep.made == 4
 
 
 def test_hidden_labels_leave_the_neighbors():
     train, keep = next(folds(ROWS["ties"])), Counted()
-    hidden = replace(train, keep=keep).hide_labels(np.arange(5))
+    hidden = replace(train, neighbor_cache=keep).hide_labels(np.arange(5))
     assert np.array_equal(scores(SLRM(), hidden), scores(SLRM(), train.hide_labels(np.arange(5))))
-    scores(SLRM(), replace(train, keep=keep))
+    scores(SLRM(), replace(train, neighbor_cache=keep))
     assert keep.made == 1

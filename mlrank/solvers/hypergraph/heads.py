@@ -1,6 +1,5 @@
 """What is learned in the projected space: a linear classifier for each label, or the labels of the nearest rows."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,7 +7,7 @@ import numpy as np
 from scipy.linalg import solve
 
 from mlrank.arrays import BoolArray, Features, FloatArray
-from mlrank.solvers.base import FitInfo, TrainingSet
+from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta, TrainingSet
 from mlrank.solvers.binary_svm import BinarySVM
 
 __all__ = [
@@ -79,10 +78,10 @@ class NeighborModel:
             scores[start : start + BLOCK_ROWS] = carried[nearest].mean(axis=1)
         return scores
 
-    def arrays(self) -> Mapping[str, Any]:
+    def arrays(self) -> ModelArrays:
         """Return the arrays that define the model."""
         return {"Z_train": self.Z_train, "Y_train": self.Y_train}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> ModelMeta:
         """Return the kind of model and its settings; `projection` is stored as a part of its own."""
         return {"model": "projected_neighbors", "n_neighbors": self.n_neighbors}

@@ -120,17 +120,17 @@ class FaIE:
     def fit(self, train: TrainingSet, prepared: LabelSpace | None = None) -> LinearModel | KernelModel:
         """Find the code of the rows and the regression onto it."""
         space = self.prepare(train) if prepared is None else prepared
-        lam, wanted = space.rows.penalty(self.lam), n_components_of(self.n_components, train.n_labels)
+        lam, requested = space.rows.penalty(self.lam), n_components_of(self.n_components, train.n_labels)
         size = sum(space.hat.parts.shape)
         find = _code_of_rows if train.n_samples < size else _code_of_columns
-        code = find(space, self.alpha, lam, wanted)
+        code = find(space, self.alpha, lam, requested)
         coef = code.decoder.T @ space.rows.coef(code.parts, lam)
         level = code.mean @ code.decoder
         if not self._has_signs(train):
             coef, level = 2.0 * coef, 2.0 * level - 1.0
-        told = truncated(wanted, len(code.values), "labels and features")
-        told += unknown_label_notes(train, "their targets are 0", "their scores are 0")
-        info = FitInfo(1, float(code.values.sum()), 0.0, True, told)
+        notes = truncated(requested, len(code.values), "labels and features")
+        notes += unknown_label_notes(train, "their targets are 0", "their scores are 0")
+        info = FitInfo(1, float(code.values.sum()), 0.0, True, notes)
         return space.rows.model(train.X, coef, level, Kernel.of(self), info)
 
     def _has_signs(self, train: TrainingSet) -> bool:

@@ -167,17 +167,17 @@ def largest(matrix: FloatArray, count: int, noise: float) -> tuple[FloatArray, F
     return values, vectors * np.sign(vectors[peak, np.arange(len(values))])
 
 
-def truncated(wanted: int, found: int, what: str) -> tuple[str, ...]:
-    """Return the note of a fit for which there were fewer components than wanted."""
-    return (f"{wanted} components asked for, {found} used: the rank of {what}",) if found < wanted else ()
+def truncated(requested: int, found: int, what: str) -> tuple[str, ...]:
+    """Return the note of a fit for which there were fewer components than requested."""
+    return (f"{requested} components asked for, {found} used: the rank of {what}",) if found < requested else ()
 
 
 def project(
     train: TrainingSet, settings: LabelSpaceSettings, space: LabelSpace, matrix: FloatArray, what: str
 ) -> LinearModel | KernelModel:
     """Return the model of ridge regression onto the first eigenvectors of `matrix`, (n_labels, n_labels)."""
-    lam, wanted = space.rows.penalty(settings.lam), n_components_of(settings.n_components, train.n_labels)
-    values, V = largest(matrix, wanted, train.n_labels * np.finfo(np.float64).eps)
+    lam, requested = space.rows.penalty(settings.lam), n_components_of(settings.n_components, train.n_labels)
+    values, V = largest(matrix, requested, train.n_labels * np.finfo(np.float64).eps)
     coef = V @ space.rows.coef(space.parts @ V, lam)
-    info = FitInfo(1, float(values.sum()), 0.0, True, truncated(wanted, len(values), what))
+    info = FitInfo(1, float(values.sum()), 0.0, True, truncated(requested, len(values), what))
     return space.rows.model(train.X, coef, space.mean, settings.kernel, info)

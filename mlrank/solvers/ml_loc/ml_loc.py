@@ -22,9 +22,8 @@ machine. A label that all rows carry, or none, has the constant score +1 or -1 a
 Cost: for each turn one machine for each label, which needs n x n kernel values, and n programs of m unknowns.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, diags_array, hstack, issparse
@@ -34,6 +33,8 @@ from mlrank.kernels import Kernel
 from mlrank.linalg import CenteredRows
 from mlrank.solvers.base import (
     FitInfo,
+    ModelArrays,
+    ModelMeta,
     TrainingSet,
     check_choices,
     check_components,
@@ -82,7 +83,7 @@ def divided(X: Features, by: FloatArray) -> Features:
     return as_features(X @ diags_array(1.0 / by)) if issparse(X) else X / by
 
 
-def label_groups(X: Features, Y: BoolArray, wanted: int, seed: int) -> Groups:
+def label_groups(X: Features, Y: BoolArray, requested: int, seed: int) -> Groups:
     """Group the label sets by k-means (k-means++, best of ten), equal ones together.
 
     Label sets are ordered by the features of their rows before random numbers are drawn, and of equally near centers
@@ -92,13 +93,13 @@ def label_groups(X: Features, Y: BoolArray, wanted: int, seed: int) -> Groups:
     number = number.ravel()
     totals = np.bincount(number, weights=np.asarray(X.sum(axis=1)).ravel()) / count
     order = np.argsort(totals, kind="stable")
-    n_groups = min(wanted, len(distinct))
+    n_groups = min(requested, len(distinct))
     group = np.empty(len(distinct), dtype=np.int64)
     group[order] = _k_means(np.where(distinct[order], 1.0, -1.0), count[order].astype(np.float64), n_groups, seed)
     C = np.zeros((len(Y), n_groups))
     C[np.arange(len(Y)), group[number]] = 1.0
-    told = f"{wanted} groups asked for, {n_groups} used: there are no more different label sets"
-    return Groups(C, (told,) if n_groups < wanted else ())
+    note = f"{requested} groups asked for, {n_groups} used: there are no more different label sets"
+    return Groups(C, (note,) if n_groups < requested else ())
 
 
 def _k_means(points: FloatArray, weights: FloatArray, n_groups: int, seed: int) -> IntArray:
@@ -369,11 +370,11 @@ class LocModel:
         coef = arrays["coef"] / self.divisor + self.V @ self.code_coef
         return LinearModel(coef, arrays["intercept"] + self.V @ self.code_intercept, self.info)
 
-    def arrays(self) -> Mapping[str, Any]:
+    def arrays(self) -> ModelArrays:
         """Return the arrays that define the model."""
         own = {"divisor": self.divisor, "V": self.V}
         return {**own, "code_coef": self.code_coef, "code_intercept": self.code_intercept}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> ModelMeta:
         """Return the kind of model and its setting; `base` is stored as a part of its own."""
         return {"model": "ml_loc", "project": self.project}

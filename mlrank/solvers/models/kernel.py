@@ -1,6 +1,5 @@
 """The model of solvers whose scores are kernel expansions over training rows."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 from mlrank.arrays import Features, FloatArray, as_dense, as_features, read_only, take_rows
 from mlrank.kernels import Kernel
 from mlrank.kernels.rows import KernelRows, wrong_width
-from mlrank.solvers.base import FitInfo
+from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta
 
 __all__ = [
     "KernelModel",
@@ -90,11 +89,11 @@ class KernelModel:
             K = Kernel.of(self)(X, self.X_train)
         return np.asarray(K @ self.dual.T) + self.intercept
 
-    def arrays(self) -> Mapping[str, Any]:
+    def arrays(self) -> ModelArrays:
         """Return the arrays that define the model."""
         return {"X_train": self.X_train, "dual": self.dual, "intercept": self.intercept}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> ModelMeta:
         """Return the kind of model and its kernel."""
         constants = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0, "n_train": self.n_train}
         return {"model": "kernel", "kernel": self.kernel, **constants}

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from mlrank.arrays import Features, FloatArray, as_features
-from mlrank.solvers.base import FitInfo
+from mlrank.solvers.base import FitInfo, ModelMeta
 
 __all__ = [
     "LinearModel",
@@ -40,7 +39,7 @@ class LinearModel:
         """Return `coef` and `intercept`."""
         return {"coef": self.coef, "intercept": self.intercept}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> ModelMeta:
         """Return the kind of model."""
         return {"model": "linear"}
 
@@ -86,7 +85,7 @@ class LowRankModel:
         """Return both factors, `intercept` and `objectives`."""
         return {"left": self.left, "right": self.right, "intercept": self.intercept, "objectives": self.objectives}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> ModelMeta:
         """Return the kind of model and its rank."""
         return {"model": "low_rank_factors", "rank": self.rank}
 

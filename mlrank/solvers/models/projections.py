@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from mlrank.arrays import Features, FloatArray, as_features
 from mlrank.kernels import Kernel
-from mlrank.solvers.base import FitInfo
+from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta
 from mlrank.solvers.models.kernel import KernelModel
 from mlrank.solvers.models.linear import LinearModel
 
@@ -43,11 +42,11 @@ class Projection:
         """Return the linear model that equals a linear classifier of projected rows."""
         return LinearModel(coef @ self.coef.T, intercept + coef @ self.offset, info)
 
-    def arrays(self) -> Mapping[str, Any]:
+    def arrays(self) -> ModelArrays:
         """Return the arrays that define the projection."""
         return {"coef": self.coef, "offset": self.offset, **_spectrum(self.eigenvalues)}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> ModelMeta:
         """Return the kind of projection."""
         return {"projection": "linear"}
 
@@ -88,11 +87,11 @@ class KernelProjection:
         dual = coef @ self.dual.T
         return KernelModel.expansion(Kernel.of(self), self.X_train, dual, intercept, info)
 
-    def arrays(self) -> Mapping[str, Any]:
+    def arrays(self) -> ModelArrays:
         """Return the arrays that define the projection."""
         return {"X_train": self.X_train, "dual": self.dual, "offset": self.offset, **_spectrum(self.eigenvalues)}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> ModelMeta:
         """Return the kind of projection and its kernel."""
         constants = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         return {"projection": "kernel", "kernel": self.kernel, **constants}

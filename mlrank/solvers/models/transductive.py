@@ -4,11 +4,10 @@ Such a solver has a score for each row, not a function of the features. A row is
 of its nonzero features, so dense and sparse rows of equal values are the same row.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +15,7 @@ from scipy.sparse import issparse, vstack
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_features
 from mlrank.errors import UserError
-from mlrank.solvers.base import FitInfo, TrainingSet
+from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta, TrainingSet
 
 __all__ = [
     "TransductiveModel",
@@ -86,20 +85,20 @@ class TransductiveModel:
         """
         return self.scores[self._find(as_features(X))]
 
-    def arrays(self) -> Mapping[str, Any]:
+    def arrays(self) -> ModelArrays:
         """Return the digests of the rows and their scores."""
         return {"digests": self.digests, "scores": self.scores}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> ModelMeta:
         """Return the kind of model and how many rows were training rows."""
         return {"model": "transductive", "n_train": self.n_train}
 
     def _find(self, X: Features) -> IntArray:
-        wanted = row_digests(X)
+        digests = row_digests(X)
         for begin, end in ((self.n_train, len(self.digests)), (0, self.n_train)):
-            if np.array_equal(wanted, self.digests[begin:end]):
+            if np.array_equal(digests, self.digests[begin:end]):
                 return np.arange(begin, end)
-        found = np.array([self._number.get(digest.tobytes(), -1) for digest in wanted], dtype=np.int64)
+        found = np.array([self._number.get(digest.tobytes(), -1) for digest in digests], dtype=np.int64)
         if (found < 0).any():
             row = int(np.flatnonzero(found < 0)[0])
             raise UserError(

@@ -28,7 +28,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray
 from mlrank.graphs import knn
-from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_positive
+from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta, TrainingSet, check_choices, check_positive
 from mlrank.solvers.blda import BLDA
 from mlrank.solvers.models import Projection
 from mlrank.solvers.neighbors.class_neighbors import ClassNeighbors
@@ -92,7 +92,7 @@ class BalancedNeighbors:
         """The training rows as they are searched."""
         return ClassNeighbors(self.X_train, self.Y_train)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return what a copy needs: not `neighbors`, which are made again when asked for."""
         return {name: value for name, value in vars(self).items() if name != "neighbors"}
 
@@ -121,11 +121,11 @@ class BalancedNeighbors:
         total = s.sum(axis=0)
         return np.where(total > 0, len(s) * s / np.where(total > 0, total, 1.0) - 1.0, 0.0)
 
-    def arrays(self) -> Mapping[str, Any]:
+    def arrays(self) -> ModelArrays:
         """Return the training rows with their labels."""
         return {"X_train": self.X_train, "Y_train": self.Y_train}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> ModelMeta:
         """Return the kind of model and its settings; `projection` is stored as a part of its own."""
         return {
             "model": "balanced_neighbors",

@@ -6,14 +6,13 @@ equally near rows those with the lower numbers count. A training row is not its 
 is iterated: `optimality` is 0, and there is no objective.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray
-from mlrank.solvers.base import FitInfo, TrainingSet, check_positive
+from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta, TrainingSet, check_positive
 from mlrank.solvers.neighbors.class_neighbors import ClassNeighbors
 
 __all__ = [
@@ -57,11 +56,11 @@ class Neighbors:
             scores[near.block] = carried[near.rows[0]].sum(axis=0) / found[:, None]
         return scores
 
-    def arrays(self) -> Mapping[str, Any]:
+    def arrays(self) -> ModelArrays:
         """Return the training rows with their labels."""
         return {"X_train": self.X_train, "Y_train": self.Y_train}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> ModelMeta:
         """Return the kind of model and its setting."""
         return {"model": "neighbors", "n_neighbors": self.n_neighbors}
 

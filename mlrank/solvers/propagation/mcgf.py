@@ -136,7 +136,7 @@ class MCGF:
             np.fill_diagonal(corr, 0.0)
             scores = scores + self.a * (scores @ corr)
         scores = _with_constants(scores, train.Y, telling)
-        notes = rows.notes + _told(rows, ~telling)
+        notes = rows.notes + _notes(rows, ~telling)
         converged = solution.optimality <= self.tol
         return rows.model(scores, FitInfo(solution.n_iter, objective, solution.optimality, converged, notes))
 
@@ -199,7 +199,7 @@ def _with_constants(scores: FloatArray, Y: BoolArray, telling: BoolArray) -> Flo
     return np.where(telling, scores, constants)
 
 
-def _told(rows: RowGraph, constant: BoolArray) -> tuple[str, ...]:
+def _notes(rows: RowGraph, constant: BoolArray) -> tuple[str, ...]:
     lost = rows.out_of_reach(component_of(rows.A)[1]).size
     notes = [f"{lost} rows joined to no training row score 0"] if lost else []
     if constant.any():

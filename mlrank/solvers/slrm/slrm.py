@@ -259,20 +259,20 @@ class SLRM:
             raise ValueError(f"init has weights of shape {init.coef.shape}, the training set needs {needed}")
         problem = self.prepare(train) if prepared is None else prepared
         half = 0.5 if self.objective == 8 else 1.0
-        told = self._told(train)
+        notes = self._notes(train)
         if half * self.lam >= problem.lambda_max:
-            return self._zero(train, problem, half, told)
+            return self._zero(train, problem, half, notes)
         system = problem.system(self.gamma)
         start = None if init is None else system.lower(problem.turned(init.coef.T))
         found = self._solve(problem, system, half * self.lam, start)
         right = problem.label_factor(found.right)
         if (never := never_known(train)).any():  # exactly zero at the minimum, where rounding would rank rows
             right = np.where(never[:, None], 0.0, right)
-        info = FitInfo(found.n_iter, found.trace[-1] / half, found.optimality, found.optimality <= self.tol, told)
+        info = FitInfo(found.n_iter, found.trace[-1] / half, found.optimality, found.optimality <= self.tol, notes)
         intercept = problem.level - right @ (found.left.T @ problem.labeled.mean)
         return LowRankModel(found.left, right, intercept, found.rank, np.array(found.trace) / half, info)
 
-    def _told(self, train: TrainingSet) -> tuple[str, ...]:
+    def _notes(self, train: TrainingSet) -> tuple[str, ...]:
         targets = self.loss == "squared" and self.missing == "zero"
         missing = unknown_label_notes(
             train, "their targets are 0" if targets else "they count as unlabeled", "their scores are 0"
@@ -311,7 +311,7 @@ class SLRM:
 
     def _zero(self, train: TrainingSet, problem: SlrmProblem, half: float, notes: tuple[str, ...]) -> LowRankModel:
         objective = problem.loss.value(np.zeros_like(problem.loss.targets)) / half
-        told = f"lam {self.lam:g} is not below lambda_max {problem.lambda_max / half:.6g}: all weights are zero"
-        info = FitInfo(1, objective, 0.0, True, (told, *notes))
+        reason = f"lam {self.lam:g} is not below lambda_max {problem.lambda_max / half:.6g}: all weights are zero"
+        info = FitInfo(1, objective, 0.0, True, (reason, *notes))
         left, right = np.zeros((train.n_features, 0)), np.zeros((train.n_labels, 0))
         return LowRankModel(left, right, problem.level, 0, np.array([objective]), info)

@@ -227,8 +227,8 @@ class SparseBayesianCS:
         Z = Y @ Phi.T
         parts = space.parts(Z)
         objective = float((Z**2).sum() - (space.shrunk(self.sigma)[:, None] * parts**2).sum())
-        told = unknown_label_notes(train, "they are left out", "their scores come of other labels alone")
-        info = FitInfo(n_iter, objective, residual, residual <= self.tol, told)
+        notes = unknown_label_notes(train, "they are left out", "their scores come of other labels alone")
+        info = FitInfo(n_iter, objective, residual, residual <= self.tol, notes)
         return compressed_model(X, space, parts, Phi, self, info)
 
     def _complete(

@@ -7,11 +7,10 @@ D = diag(1 / E a_j) and S = (v I + Phi D Phi')^-1, from E a_j = 1::
 
     mean = D Phi'S m,   var_j = D_j - D_j^2 phi_j'S phi_j,   E a_j = (A0 + 1/2) / (B0 + (var_j + mean_j^2) / 2)
 
-until the means of a row move by no more than `tol` of their length. All products of a row are told by the K (K + 1) / 2
+until the means of a row move by no more than `tol` of their length. All products of a row follow from the K (K + 1) / 2
 products of pairs of rows of Phi, so that each iteration is two matrix products and a K x K inverse for each row.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -22,7 +21,7 @@ from scipy.sparse import issparse
 from mlrank.arrays import Features, FloatArray, as_features, read_only, take_rows, with_ones
 from mlrank.kernels import Kernel
 from mlrank.linalg import CenteredRows
-from mlrank.solvers.base import FitInfo
+from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta
 from mlrank.solvers.ridge import RidgeSpace, kernel_space, linear_space
 
 __all__ = [
@@ -191,11 +190,11 @@ class CompressedModel:
         covariance[np.diag_indices_from(covariance)] += self.s2 + self.c2
         return covariance
 
-    def arrays(self) -> Mapping[str, Any]:
+    def arrays(self) -> ModelArrays:
         """Return the arrays that define the model."""
         return {"coef": self.coef, "factor": self.factor, "Phi": self.Phi, "X_train": self.X_train}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> ModelMeta:
         """Return the kind of model and its settings."""
         return {"model": "compressed", **{name: getattr(self, name) for name in SETTINGS}}
 
@@ -237,5 +236,5 @@ def compressed_model(
             right = space.rows.transpose_times(space.vectors) / np.sqrt(space.values)
         factor = right * np.sqrt(space.shrunk(sigma))
     X_train = read_only(X if space.rows is None else X[:0])
-    told = {name: getattr(settings, name) for name in SETTINGS}
-    return CompressedModel(space.coef(parts, sigma), factor, Phi, X_train, info=info, **told)
+    shared = {name: getattr(settings, name) for name in SETTINGS}
+    return CompressedModel(space.coef(parts, sigma), factor, Phi, X_train, info=info, **shared)

@@ -7,8 +7,8 @@ import pytest
 from mlrank.config import parse_config
 from mlrank.errors import UserError
 from mlrank.explain import explain
-from mlrank.sklearn import MultiLabelRanker
 from mlrank.records.identity import FitInputs, FitSettings, seed_of
+from mlrank.sklearn import MultiLabelRanker
 from mlrank.solvers import SOLVERS
 from mlrank.solvers.aliases import new_key, new_spelling, old_spelling
 

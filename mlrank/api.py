@@ -23,9 +23,9 @@ from mlrank.records.atomic import write_atomic
 from mlrank.scaling import SCALERS
 from mlrank.search import cluster_pool
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.tables import Table, build_tables, environments_of, grid_to_html, render
+from mlrank.tables import Table, build_tables, environments_of, grid_of_metrics, grid_to_html, render
 from mlrank.tables.arrange import to_grid
-from mlrank.tables.markup import html, html_table
+from mlrank.tables.markup import html
 from mlrank.thresholds.cuts import LabelCut, OracleCut
 
 if TYPE_CHECKING:
@@ -38,26 +38,13 @@ class Metrics(dict[str, MetricValue]):
     """Values by metric name; a notebook shows a table."""
 
     def __repr__(self) -> str:
-        return "\n".join(f"{name} = {_shown(found.value)} ({_over(found)})" for name, found in self.items())
+        lines = []
+        for name, (_, value, over) in zip(self, grid_of_metrics(self).rows, strict=True):
+            lines.append(f"{name} = {value.text} ({over.text if over.text == 'all cells' else f'over {over.text}'})")
+        return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = [
-            [(html(name), None), (_shown(found.value), _number(found.value)), (html(_over(found)), None)]
-            for name, found in self.items()
-        ]
-        return html_table("", ["metric", "value", "over"], rows, "lrl", [])
-
-
-def _shown(value: float) -> str:
-    return "-" if value != value else f"{value:.4f}"
-
-
-def _number(value: float) -> float | None:
-    return None if value != value else value
-
-
-def _over(found: MetricValue) -> str:
-    return "all cells" if found.unit == "all" else f"over {found.n_defined} of {found.n_total} {found.unit}"
+        return grid_to_html(grid_of_metrics(self))
 
 
 def evaluate(Y: BoolArray, scores: FloatArray, Y_pred: BoolArray, known: BoolArray | None = None) -> Metrics:

@@ -9,8 +9,7 @@ from mlrank.cli.options import Impute, InputFormat, Json, LabelColumns, LabelFil
 
 if TYPE_CHECKING:
     from mlrank.models.file import StoredModel
-    from mlrank.prediction import Judged
-    from mlrank.records import RunFolder
+    from mlrank.records import RunFolder, RunRecord
 
 __all__ = ["evaluate"]
 
@@ -82,57 +81,37 @@ def _check_run(run: Path, metrics: list[str], as_json: bool) -> None:
 
     folder = RunFolder.open(run)
     for record in folder.runs():
-        if record["status"] == "done":
+        if record.done:
             _recompute(folder, record)
     raise typer.Exit(show_run(folder, tuple(metrics), as_json))
 
 
-def _recompute(folder: "RunFolder", record: Any) -> None:
+def _recompute(folder: "RunFolder", record: "RunRecord") -> None:
     from mlrank.errors import UserError
     from mlrank.metrics import evaluate as compute
-    from mlrank.records import run_label
 
     arrays = folder.run_arrays(record)
     for name, found in compute(arrays["Y_true"], arrays["scores"], arrays["Y_pred"], arrays.get("known")).items():
-        stored = record["metrics"][name]["value"]
+        stored = record.value(name)
         value = None if found.value != found.value else float(found.value)
-        if (stored is None) != (value is None) or (value is not None and abs(stored - value) > 1e-12):
-            where = run_label(record["dataset"]["name"], record["split"], record["method"])
-            raise UserError(f"{where}: {name} is {value}, the stored record says {stored}", folder.path)
+        same = stored == value if stored is None or value is None else abs(stored - value) <= 1e-12
+        if not same:
+            raise UserError(f"{record.label}: {name} is {value}, the stored record says {stored}", folder.path)
 
 
 def _judge(
     model: "StoredModel", data: str, part: str | None, about: dict[str, Any], metrics: list[str], as_json: bool
 ) -> None:
+    from mlrank.cli.grids import print_grids
     from mlrank.prediction import judge
     from mlrank.records import dump_json
+    from mlrank.tables import grid_of_metrics
 
     judged = judge(model, data, part=part, **about)
+    shown = {name: judged.metrics[name] for name in metrics}
     if not as_json:
-        _print(judged, metrics)
+        print_grids([grid_of_metrics(shown, judged.title, judged.notes)], "rich")
         return
-    values = {name: judged.metrics[name]._asdict() for name in metrics}
-    told = {"title": judged.title, "n_rows": judged.n_rows, "notes": judged.notes, "metrics": values}
-    typer.echo(dump_json(told), nl=False)
-
-
-def _print(judged: "Judged", metrics: list[str]) -> None:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    from mlrank.cli.grids import print_as_wide
-    from mlrank.metrics import METRICS
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("metric", no_wrap=True)
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("over")
-    for name in metrics:
-        found = judged.metrics[name]
-        arrow = "↑" if METRICS[name].higher_is_better else "↓"
-        value = "-" if found.value != found.value else f"{found.value:.4f}"
-        over = "all cells" if found.unit == "all" else f"{found.n_defined} of {found.n_total} {found.unit}"
-        table.add_row(f"{name} {arrow}", value, over)
-    notes = (Text(f"- {note}", style="dim") for note in judged.notes)
-    print_as_wide(Text(judged.title, style="bold"), Text(), table, *notes)
+    values = {name: measured._asdict() for name, measured in shown.items()}
+    plain = {"title": judged.title, "n_rows": judged.n_rows, "notes": judged.notes, "metrics": values}
+    typer.echo(dump_json(plain), nl=False)

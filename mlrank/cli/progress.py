@@ -119,9 +119,8 @@ class _Reporter:
 
     def _report(self, event: "TrialEvent | RunEvent") -> None:
         """Print a line if a fit has failed as none of its run has before, if it is time to, or if all are done."""
-        error = event.record.error
-        if error is not None:
-            failure = event.run.label, error.strip().splitlines()[-1]
+        if event.record.error is not None:
+            failure = event.run.label, event.record.reason
             if failure not in self.failures:
                 self.failures.add(failure)
                 self._print(f"failed: {': '.join(failure)}")

@@ -1,11 +1,11 @@
 """Printing what a results folder holds."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mlrank.records import RunFolder
+    from mlrank.records import RunFolder, RunRecord
 
 __all__ = ["show_failures", "show_run"]
 
@@ -27,13 +27,9 @@ def show_run(folder: "RunFolder", metrics: Sequence[str], as_json: bool) -> int:
     return show_failures(records)
 
 
-def show_failures(records: Sequence[Mapping[str, Any]]) -> int:
+def show_failures(records: Sequence["RunRecord"]) -> int:
     """Name the fits that failed, on stderr, and return the exit code."""
-    from mlrank.records import run_label
-
-    failed = [record for record in records if record["status"] == "failed"]
+    failed = [record for record in records if not record.done]
     for record in failed:
-        reason = str(record["error"]).strip().splitlines()[-1]
-        where = run_label(record["dataset"]["name"], record["split"], record["method"])
-        print(f"mlrank: {where} failed: {reason}", file=sys.stderr)
+        print(f"mlrank: {record.label} failed: {record.reason}", file=sys.stderr)
     return 2 if failed else 0

@@ -95,7 +95,7 @@ class Cell:
     def plan(self) -> Plan:
         """What the search strategy must know."""
         search, axes = self.config.search, self.method.all_axes
-        sign = 1.0 if METRICS[search.metric].higher_is_better else -1.0
+        sign = METRICS[search.metric].sign
         most = None if search.max_fits is None else search.max_fits // search.folds
         seed = drawn_seed(data=self.data.hash, rows=self.fit_inputs.rows, seed=self.config.seed)
         return Plan(tuple(len(values) for _, values in axes), most, sign, seed)

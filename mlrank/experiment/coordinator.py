@@ -93,7 +93,7 @@ class Coordinator:
         if value is None:
             return
         metric = cell.config.search.metric
-        sign = 1.0 if METRICS[metric].higher_is_better else -1.0
+        sign = METRICS[metric].sign
         if cell.label not in self.best or sign * value > sign * self.best[cell.label]:
             self.best[cell.label] = value
             self.notify(BestEvent(cell.name, metric, value, point.all_settings))

@@ -59,7 +59,7 @@ def _state(
     outcome = cell.outcome(journal)
     keys = [cell.trial(*trial).key for trial in outcome.asked]
     trials = [journal[key] for key in keys if key in journal]
-    errors = [_last_line(trial.error) for trial in trials if trial.error]
+    errors = [trial.reason for trial in trials if trial.error]
     if record is not None and record.key == cell.key:
         state = str(record.status)
         errors += [record.reason] if record.error and not errors else []
@@ -108,7 +108,3 @@ def _compare(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
     changed = [Change(*pair) for pair in pairs if pair[1] != pair[2]]
     # Which rows are in which fold, and which entries are hidden, follows from the others.
     return [change for change in changed if change.name not in ("folds", "known")] or changed
-
-
-def _last_line(error: str) -> str:
-    return error.strip().splitlines()[-1]

@@ -31,3 +31,8 @@ class Metric:
     higher_is_better: bool
     needs: Literal["scores", "sets"]
     definition: str
+
+    @property
+    def sign(self) -> float:
+        """1 if higher is better, else -1: with it, higher is better for every metric."""
+        return 1.0 if self.higher_is_better else -1.0

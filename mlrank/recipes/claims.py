@@ -100,7 +100,7 @@ Found = tuple[Mapping[tuple[str, str], Finding], int, str]
 
 def _found(claim: Claim, metric: str, ours: Values, share: float) -> Found:
     """Return what was found of each pair of methods, how many pairs must be as claimed, and all of it in words."""
-    sign = 1.0 if METRICS[metric].higher_is_better else -1.0
+    sign = METRICS[metric].sign
     if claim.best is not None:
         parts = {(claim.best, m): better(ours[claim.best], ours[m], sign, share) for m in ours if m != claim.best}
         return parts, len(parts) - claim.places + 1, f"{metric}, best first: {_listed(ours, sign)}"

@@ -18,7 +18,7 @@ from mlrank.recipes.run import (
     run_table,
     write_summary,
 )
-from mlrank.records import RunFolder, run_label
+from mlrank.records import RunFolder
 from mlrank.tables import Grid, grid_to_html, render_grids
 from mlrank.tables.markup import html
 
@@ -91,9 +91,4 @@ def _fetched(chosen: list[Recipe]) -> list[str]:
 
 
 def _failures(folder: RunFolder) -> list[str]:
-    failed = [record for record in folder.runs() if record["status"] == "failed"]
-    return [
-        f"{run_label(record['dataset']['name'], record['split'], record['method'])} failed: "
-        f"{str(record['error']).strip().splitlines()[-1]}"
-        for record in failed
-    ]
+    return [f"{record.label} failed: {record.reason}" for record in folder.runs() if not record.done]

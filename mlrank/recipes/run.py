@@ -211,9 +211,9 @@ def _run_compared(plan: TablePlan, folder: RunFolder) -> TableRun:
 
 def _run_related(table: RelatedTable, plan: TablePlan, folder: RunFolder) -> TableRun:
     (record,) = folder.runs()
-    if record["status"] == "failed":
+    if not record.done:
         return TableRun(folder, ())
-    stored = load_model(folder.model_path(record["dataset"]["name"], record["split"], record["method"]))
+    stored = load_model(folder.model_path(record.dataset.name, record.split, record.method))
     related = related_labels(stored.predictor.model, stored.label_names, table.n_related)
     grid = related_grid(table, plan.option, record, related)
     written = folder.write_text("tables/related.md", render_grids([grid], "md"))
@@ -249,8 +249,7 @@ def draw_figures(plan: TablePlan, folder: RunFolder, runner: Runner) -> list[Pat
 def _draw_regions(plan: TablePlan, folder: RunFolder, runner: Runner) -> list[Path]:
     """Draw the recipe's figures of the plane from the runs of its table."""
     dataset = load_dataset(plan.option.dataset)
-    done = [record for record in folder.runs() if record["status"] == "done"]
-    arrays = {record["method"]: folder.run_arrays(record) for record in done}
+    arrays = {record.method: folder.run_arrays(record) for record in folder.runs() if record.done}
     scores = {method: (found["rows"], found["scores"]) for method, found in arrays.items()}
     files = []
     for name, regions in plan.recipe.regions.items():

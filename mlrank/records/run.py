@@ -239,7 +239,7 @@ class RunRecord(_ByName):
     @property
     def reason(self) -> str:
         """The last line of the error of a failed run."""
-        return (str(self.error or "").strip().splitlines() or ["no message"])[-1]
+        return _last_line(self.error)
 
     @property
     def fit(self) -> FitRecord:
@@ -293,6 +293,11 @@ class TrialRecord(_ByName):
     time: TimeInfo = TimeInfo()
 
     @property
+    def reason(self) -> str:
+        """The last line of the error of a failed trial."""
+        return _last_line(self.error)
+
+    @property
     def seconds(self) -> float:
         """Seconds of the fit and of its threshold."""
         return (self.time.fit or 0.0) + (self.time.threshold or 0.0)
@@ -338,6 +343,10 @@ def run_label(dataset: str, split: str, method: str) -> str:
     'scene / r0f1 / Rank-SVM'
     """
     return f"{dataset} / {split} / {method}"
+
+
+def _last_line(error: str | None) -> str:
+    return ((error or "").strip().splitlines() or ["no message"])[-1].strip()
 
 
 def _number(value: float) -> float | None:

@@ -208,7 +208,7 @@ def _over(
     stored: Sequence[Mapping[str, Mapping[str, Any]]], repeats: Repeats, control: str, method: str, metric: str
 ) -> list[LabelTest]:
     """Test the differences of each label's metric over the splits on which both have one."""
-    sign = 1.0 if METRICS[metric].higher_is_better else -1.0
+    sign = METRICS[metric].sign
     values = np.array([[by_label(run[name], metric) for name in (control, method)] for run in stored])
     differences = sign * (values[:, 0] - values[:, 1])
     positives = sum(_positives(run[control]) for run in stored)

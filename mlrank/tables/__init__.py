@@ -1,6 +1,6 @@
 """Tables of results: methods by metrics for each dataset, or any other way round, with settings, time, certificate."""
 
-from mlrank.tables.arrange import Grid, Layout, Shown, arrange, to_grid
+from mlrank.tables.arrange import Grid, Layout, Shown, arrange, grid_of_metrics, to_grid
 from mlrank.tables.build import build_tables, show_value
 from mlrank.tables.columns import RUNTIMES
 from mlrank.tables.compared import grid_of_datasets, grid_of_labels, grid_of_splits
@@ -24,6 +24,7 @@ __all__ = [
     "environments_of",
     "grid_of_datasets",
     "grid_of_labels",
+    "grid_of_metrics",
     "grid_of_splits",
     "grid_to_html",
     "overview_of_datasets",

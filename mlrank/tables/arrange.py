@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mlrank.errors import UserError
+from mlrank.metrics import MetricValue
 from mlrank.tables.build import Record, build_tables
 from mlrank.tables.columns import RUNTIMES, arrow, seconds
 from mlrank.tables.notes import notes_of
@@ -17,6 +18,7 @@ __all__ = [
     "Shown",
     "arrange",
     "common_marks",
+    "grid_of_metrics",
     "marks_of",
     "merged_notes",
     "to_grid",
@@ -290,3 +292,13 @@ def merged_notes(names: Sequence[str], noted: Sequence[Sequence[str]]) -> list[s
         for note in notes:
             about.setdefault(note, []).append(name)
     return [note if len(found) == len(names) else f"{', '.join(found)}: {note}" for note, found in about.items()]
+
+
+def grid_of_metrics(metrics: Mapping[str, MetricValue], title: str = "", notes: Sequence[str] = ()) -> Grid:
+    """Return a row for each metric: its value, and over how many terms of how many it is the mean."""
+    rows = []
+    for name, measured in metrics.items():
+        value = None if measured.value != measured.value else measured.value
+        over = "all cells" if measured.unit == "all" else f"{measured.n_defined} of {measured.n_total} {measured.unit}"
+        rows.append((Shown(arrow(name)), Shown(NONE if value is None else f"{value:.4f}", value=value), Shown(over)))
+    return Grid(title, ("metric", "value", "over"), "lrl", tuple(rows), tuple(notes))

@@ -1,5 +1,7 @@
 """Runs in the layouts of the papers: every recipe has one that fits, and cells stand where the paper has them."""
 
+from dataclasses import replace
+
 import pytest
 
 from mlrank.config import RecipeConfig
@@ -10,8 +12,8 @@ from tests.tables.conftest import make_record
 
 
 def record(experiment, dataset, method, split="r0", seconds=1.0, stand_in=False, **metrics):
-    made = make_record(method, split, experiment=experiment, metrics=metrics, time={"fit": seconds})
-    return made | {"dataset": made["dataset"] | {"name": dataset, "stand_in": stand_in}}
+    about = {"name": dataset, "stand_in": stand_in}
+    return make_record(method, split, experiment=experiment, dataset=about, metrics=metrics, time={"fit": seconds})
 
 
 # The recipes that experiments come from where that is not the table of a recipe of their name.
@@ -25,7 +27,7 @@ ORIGINS = {
 
 
 def grids_of(records):
-    names = {record["experiment"] for record in records}
+    names = {record.experiment for record in records}
     return paper_grids(records, {}, {name: ORIGINS.get(name, RecipeConfig(name=name)) for name in names})
 
 
@@ -78,8 +80,10 @@ def test_marks_of_a_method_are_on_its_name_if_all_its_runs_have_them(turned):
     found = {"auc_macro": 0.5, "f1_macro": 0.4, "f1_micro": 0.3, "jaccard_samples": 0.2}
     records = [record("msrc", "msrc-v2", method, **found) for method in ("MC", "SLRM")]
     timed = [record("msrc-times", "msrc-v2", "SLRM", seconds=1.5, **found)]
-    records, timed = ([r | {"threshold": r["threshold"] | {"oracle": True}} for r in some] for some in (records, timed))
-    timed[0]["info"] = timed[0]["info"] | {"converged": False}
+    records, timed = (
+        [replace(r, threshold=replace(r.threshold, oracle=True)) for r in some] for some in (records, timed)
+    )
+    timed = [replace(r, info=replace(r.fit, converged=False)) for r in timed]
     (grid,) = grids_of(timed + records if turned else records + timed)
     # MC is not timed, and has one column all the same; SLRM did not converge where it was timed, and only there.
     assert grid.header[2:] == ("CPLST", "FAIE", "MLLOC", "MC*", "MIML", "SLRM*")

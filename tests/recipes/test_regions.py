@@ -9,6 +9,7 @@ from mlrank.plots import FORMATS
 from mlrank.recipes import load_recipe
 from mlrank.recipes.run import RecipeRequest, Runner, TablePlan, draw_figures, plan_table
 from mlrank.records import RunFolder
+from tests.tables.conftest import make_record
 
 
 def drawn(recipe, folder):
@@ -24,7 +25,7 @@ def test_the_toys_figure_is_drawn_from_its_runs_alone(tmp_path):
     folder = RunFolder.create(tmp_path, "mlr-toy")
     test = data.official[1]
     for place, method in enumerate(recipe.experiment["methods"]):
-        record = {"dataset": {"name": "mlr-toy"}, "split": "official", "method": method, "status": "done"}
+        record = make_record(method, dataset={"name": "mlr-toy"})
         scores = np.roll(np.eye(5), place, axis=1)[data.Y[test].argmax(axis=1)]
         folder.write_run(record, {"rows": test, "scores": scores})
     assert drawn(recipe, folder) == [

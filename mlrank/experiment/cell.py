@@ -180,9 +180,10 @@ class Cell:
             means |= dict(zip(stage.points, values, strict=True))
 
     def _mean(self, index: int, fraction: float, journal: Mapping[str, TrialRecord]) -> float | None:
-        """Return a point's mean over the folds where its value is defined; None where there is none.
+        """Return a point's mean over the folds; None where there is none.
 
-        A point that failed in some fold is out: its mean would be over other folds than the others'.
+        A fold has no value where the true labels alone leave the metric undefined, for all points alike. A point that
+        failed in some fold is out: its mean would be over other folds than the others'.
         """
         first = self.equivalent[index]
         records = [journal[self.trial(first, fold, fraction).key] for fold in self.searched_folds]

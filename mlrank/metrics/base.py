@@ -25,12 +25,17 @@ class MetricValue(NamedTuple):
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric; ``function(Y, predicted)`` takes bool (n_samples, n_labels) and scores or sets of that shape."""
+    """A metric; ``function(Y, predicted)`` takes bool (n_samples, n_labels) and scores or sets of that shape.
+
+    `worst` is the worst value of a term, where predictions can leave terms undefined that others define. It is None
+    where the true labels alone decide which terms are defined.
+    """
 
     function: Callable[[BoolArray, Any], MetricValue]
     higher_is_better: bool
     needs: Literal["scores", "sets"]
     definition: str
+    worst: float | None = None
 
     @property
     def sign(self) -> float:

@@ -40,6 +40,7 @@ CHANGES_NOTHING: Mapping[str, str] = {
     "recipe": "says where the experiment comes from",
     "unknown_labels": "refuses data or takes them; what a fit sees does not depend on it",
     "methods.name": "names the run; results with equal keys are equal",
+    "methods.notes": "says which old names the configuration uses",
     "methods.solver_class": "is what the solver's key stands for",
 }
 # Those that choose data and rows: keys have the hashes of what comes of them.

@@ -18,7 +18,7 @@ from scipy.sparse import issparse
 
 from mlrank.arrays import Features, FloatArray, take_rows
 from mlrank.hardware import machine_name, peak_memory, reset_peak_memory
-from mlrank.metrics import METRICS, evaluate, measure
+from mlrank.metrics import METRICS, evaluate, search_value
 from mlrank.models import PROBE_ROWS, Fit, Predictor
 from mlrank.records import software_info
 from mlrank.records.run import FitRecord, MetricRecord, ModelInfo, TimeInfo, TrialRecord
@@ -96,18 +96,19 @@ def _attempt(task: Task, rows: Rows, cache: "_FitCache", point: Point) -> TrialR
         predicted: Any = scores
         if METRICS[task.metric].needs == "sets":
             predicted = label_sets(fitted.cut, scores, X_test, rows.Y_test, rows.known_test)
-        value = float(measure(task.metric, rows.Y_test, predicted, rows.known_test).value)
+        value, n_undefined = search_value(task.metric, rows.Y_test, predicted, rows.known_test)
         info = FitRecord.of(fitted.model.info)
     except Exception:  # any failure of a fit is data: it is stored, and the other fits go on
         return TrialRecord(point.key, error=traceback.format_exc())
     return TrialRecord(
         point.key,
-        None if np.isnan(value) else value,
+        value,
         None,
         info.converged,
         info.optimality,
         info.n_iter,
-        time=TimeInfo(fit=fitted.fit_seconds, threshold=fitted.threshold_seconds),
+        n_undefined,
+        TimeInfo(fit=fitted.fit_seconds, threshold=fitted.threshold_seconds),
     )
 
 

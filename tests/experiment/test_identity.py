@@ -62,6 +62,7 @@ CHANGES = {
     "search.max_fits": ("max_fits: 99", "max_fits: 98"),
     "search.time_limit": ("max_fits: 99", "max_fits: 99, time_limit: 60"),
     "methods.name": ("  M:", "  N:"),
+    "methods.notes": None,
     "methods.solver_class": None,
     "methods.solver": ("solver: rank_hlapsvm", "solver: hypergraph_spectral"),
     "methods.axes": ("C: [0.1, 1]\n", "C: [0.1, 2]\n"),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from metric_definitions import CURVES, LABELS, OVER_ROWS, POOLED, ROWS, reference
 
-from mlrank.metrics import METRICS, evaluate, measure
+from mlrank.metrics import METRICS, evaluate, measure, search_value
 from mlrank.metrics.curves import auc_rank_curve
 from mlrank.metrics.rankings import coverage, map_macro, ndcg_at, one_error, precision_at, ranking_loss
 from mlrank.metrics.sets import f1_samples, recall_macro
@@ -291,3 +291,86 @@ def test_wrong_input_is_refused(Y, scores, Y_pred, message):
 def test_depth_below_one_is_refused():
     with pytest.raises(ValueError, match="k must be at least 1, found 0"):
         precision_at(np.ones((1, 2), bool), np.ones((1, 2)), 0)
+
+
+UNDEFINED_BY_PREDICTIONS = [name for name, metric in METRICS.items() if metric.worst is not None]
+
+
+def plain_search_value(name, Y, Y_pred, known):
+    """The mean over the terms that some prediction defines, term by term; and how many this one leaves undefined."""
+    n, k = Y.shape
+    of_label = [[(i, j) for i in range(n)] for j in range(k)]
+    of_row = [[(i, j) for j in range(k)] for i in range(n)]
+    terms = {"macro": of_label, "samples": of_row, "micro": [[cell for row in of_row for cell in row]]}
+    values, undefined = [], 0
+    for cells in terms[name.rpartition("_")[2]]:
+        pairs = [(Y[cell], Y_pred[cell]) for cell in cells if known[cell]]
+        if not pairs:
+            continue
+        hits, predicted, relevant = (sum(map(f, pairs)) for f in (all, lambda p: p[1], lambda p: p[0]))
+        part, whole = {
+            "f1": (2 * hits, predicted + relevant),
+            "precision": (hits, predicted),
+            "jaccard": (hits, predicted + relevant - hits),
+        }[name.partition("_")[0]]
+        undefined += whole == 0
+        values.append(part / whole if whole else 0.0)
+    return (sum(values) / len(values), undefined) if values else (None, 0)
+
+
+def matrices(n, k):
+    return [np.array(cells).reshape(n, k) for cells in product([False, True], repeat=n * k)]
+
+
+def test_predictions_decide_what_is_defined_of_these_metrics_alone():
+    """Of the others the number of defined terms is the same whatever is predicted."""
+    for name, metric in METRICS.items():
+        predictions = matrices(2, 3) if name in DECIDED else [m.astype(float) for m in matrices(2, 3)]
+        varies = any(len({metric.function(Y, p).n_defined for p in predictions}) > 1 for Y in matrices(2, 3)[::5])
+        assert varies == (metric.worst is not None)
+
+
+@pytest.mark.parametrize("name", UNDEFINED_BY_PREDICTIONS)
+def test_values_of_a_search_are_over_the_same_terms_whatever_is_predicted(name):
+    for Y, Y_pred, known in product(matrices(2, 2), repeat=3):
+        value, n_undefined = search_value(name, Y, Y_pred, known)
+        expected, undefined = plain_search_value(name, Y, Y_pred, known)
+        assert (value is None) == (expected is None)
+        assert value == pytest.approx(expected, abs=1e-15)
+        assert n_undefined == undefined
+        measured = measure(name, Y, Y_pred, known)
+        if not n_undefined and measured.n_defined:
+            assert value == measured.value
+        if known.all():
+            assert search_value(name, Y, Y_pred) == (value, n_undefined)
+
+
+@pytest.mark.parametrize("name", UNDEFINED_BY_PREDICTIONS)
+@pytest.mark.parametrize("shape", [(2, 2), (1, 3), (3, 1)])
+def test_to_leave_a_term_undefined_never_beats_any_prediction_of_it(name, shape):
+    sign = 1.0 if METRICS[name].higher_is_better else -1.0
+    for Y, Y_pred in product(matrices(*shape), repeat=2):
+        found = search_value(name, Y, Y_pred)
+        if not found.n_undefined:
+            continue
+        # Nothing is predicted in the undefined terms: a prediction that keeps the rest completes them.
+        for other in matrices(*shape):
+            completed = search_value(name, Y, other)
+            keeps = {"macro": 0, "samples": 1}.get(name.rpartition("_")[2])
+            if keeps is not None:
+                touched = (other != Y_pred).any(axis=keeps)
+                empty = ~(Y_pred if name.startswith("precision") else Y_pred | Y).any(axis=keeps)
+                if (touched & ~empty).any():
+                    continue
+            if completed.n_undefined < found.n_undefined:
+                assert sign * found.value <= sign * completed.value
+
+
+@pytest.mark.parametrize("name", [name for name in METRICS if METRICS[name].worst is None])
+def test_other_metrics_are_searched_by_their_value(name):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        Y, known = rng.random((3, 3)) < 0.4, rng.random((3, 3)) < 0.7
+        predicted = rng.random((3, 3)) < 0.5 if name in DECIDED else rng.integers(0, 3, (3, 3)).astype(float)
+        value = measure(name, Y, predicted, known).value
+        assert search_value(name, Y, predicted, known) == (None if math.isnan(value) else value, 0)

@@ -25,6 +25,7 @@ __all__ = [
     "numbered",
     "plain",
     "read_archive",
+    "short_names",
     "zip_entry",
 ]
 
@@ -82,6 +83,16 @@ def numbered(names: Sequence[str]) -> int | None:
         return None
     start = int(first)
     return start if all(name == str(start + place) for place, name in enumerate(names)) else None
+
+
+def short_names(names: Sequence[str]) -> list[str] | dict[str, int]:
+    """Return names as JSON values, consecutive numbers by their first and their count.
+
+    >>> short_names(("5", "6", "7")), short_names(("a", "b"))
+    ({'from': 5, 'count': 3}, ['a', 'b'])
+    """
+    first = numbered(names)
+    return list(names) if first is None else {"from": first, "count": len(names)}
 
 
 def npz_bytes(arrays: Arrays) -> bytes:

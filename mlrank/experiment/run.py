@@ -13,7 +13,7 @@ from mlrank.experiment.data import Data, plan
 from mlrank.experiment.events import Event, MissingFits, Notify, PlanEvent, RunEvent, TrialEvent, log_line
 from mlrank.experiment.kernels import check_kernels
 from mlrank.experiment.points import idle_settings
-from mlrank.records import RunFolder, WorkLocks, safe_name
+from mlrank.records import DataNames, RunFolder, WorkLocks, safe_name
 from mlrank.search import Pilot, Pool, available_memory, local_pool, pools_ahead, workers_that_fit
 from mlrank.solvers import SOLVERS, Capabilities
 from mlrank.tables import write_tables
@@ -63,6 +63,9 @@ def run(
         folder.write_config(config.resolved())
         folder.write_planned(cell.key for _, mine in planned for cell in mine)
         folder.write_environment()
+        for data, _ in planned:
+            dataset = data.dataset
+            folder.write_names(dataset.name, data.hash, DataNames(dataset.label_names, dataset.feature_names))
         notify = _logging(folder, log_level, notify)
         requested = jobs if isinstance(jobs, int) else None
         fitting = 0

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, model_validator
 
 from mlrank import __version__
-from mlrank.stored import numbered
+from mlrank.stored import short_names
 
 __all__ = ["FORMAT", "KIND", "Header", "header_of", "versions"]
 
@@ -97,8 +97,7 @@ class Header(BaseModel):
         """Return JSON values; names that are consecutive numbers are written short."""
         values = self.model_dump()
         for key in ("label_names", "feature_names"):
-            first = numbered(values[key])
-            values[key] = list(values[key]) if first is None else {"from": first, "count": len(values[key])}
+            values[key] = short_names(values[key])
         if self.fill is None:
             del values["fill"]
         return values

@@ -1,7 +1,7 @@
 """Result folders: what is on disk after an experiment, and how it is written and read."""
 
 from mlrank.records.atomic import dump_json, safe_name
-from mlrank.records.folder import RunFolder
+from mlrank.records.folder import DataNames, RunFolder
 from mlrank.records.journal import Journal
 from mlrank.records.locks import WorkLocks, held_keys
 from mlrank.records.run import FORMAT, RunRecord, SearchTrial, TrialRecord, run_label
@@ -9,6 +9,7 @@ from mlrank.records.software import checkout_commit, environment, software_info
 
 __all__ = [
     "FORMAT",
+    "DataNames",
     "Journal",
     "RunFolder",
     "RunRecord",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,9 @@ from mlrank.records.atomic import dump_json, make_folder, npz_bytes, os_errors, 
 from mlrank.records.journal import Journal
 from mlrank.records.run import FORMAT, RunRecord
 from mlrank.records.software import environment
-from mlrank.stored import DAMAGED
+from mlrank.stored import DAMAGED, short_names
 
-__all__ = ["RunFolder"]
+__all__ = ["DataNames", "RunFolder"]
 
 PLANNED = "planned.json"
 MARK = "format.json"
@@ -27,9 +27,18 @@ MARK = "format.json"
 CONTENTS = ("config.yaml", "trials.jsonl", PLANNED, "runs")
 
 
+class DataNames(NamedTuple):
+    """Names of the labels and of the features of a data set."""
+
+    labels: tuple[str, ...]
+    features: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class RunFolder:
-    """``results/<experiment>/``: format.json, config.yaml, environment.json, log.jsonl, trials.jsonl, runs/, tables/.
+    """``results/<experiment>/``: the files of an experiment.
+
+    format.json, config.yaml, environment.json, log.jsonl, trials.jsonl, planned.json, names/, runs/ and tables/.
 
     All of a folder has one format. A run is ``runs/<dataset>/<split>/<method>.json`` with its arrays in the ``.npz``
     beside it, and its model, where that can be stored, in the ``.model``. The JSON is written last, so a run whose JSON
@@ -266,6 +275,37 @@ class RunFolder:
             message = "damaged arrays of a run; delete the run's .json and .npz to have it done again"
             raise UserError(message, path) from error
 
+    def write_names(self, dataset: str, data_hash: str, names: DataNames) -> None:
+        """Write the names of a data set's labels and features, which readers of its runs need."""
+        path = self._names_path(dataset, data_hash)
+        content = dump_json({"labels": short_names(names.labels), "features": short_names(names.features)}).encode()
+        if not path.exists() or path.read_bytes() != content:
+            write_atomic(path, content)
+
+    def names(self, record: RunRecord) -> DataNames:
+        """Return the names of the labels and features of a run's data, in the order of its arrays.
+
+        Raises
+        ------
+        UserError
+            If they are missing or damaged.
+        """
+        path = self._names_path(record.dataset.name, record.dataset.hash)
+        with os_errors("read the names of the data set", path):
+            content = path.read_bytes()
+        try:
+            values = json.loads(content)
+            names = DataNames(_full_names(values["labels"]), _full_names(values["features"]))
+            if (len(names.labels), len(names.features)) != (record.dataset.n_labels, record.dataset.n_features):
+                raise ValueError("of another data set")
+        except (ValueError, KeyError, TypeError) as error:
+            message = "damaged names of a data set; delete the file and start the experiment again to have it made"
+            raise UserError(message, path) from error
+        return names
+
+    def _names_path(self, dataset: str, data_hash: str) -> Path:
+        return self.path / "names" / f"{safe_name(f'{dataset}-{data_hash}')}.json"
+
     def model_path(self, dataset: str, split: str, method: str) -> Path:
         """Return where the model of a run is, if it could be stored."""
         return self._run_path(dataset, split, method).with_suffix(".model")
@@ -293,6 +333,14 @@ def _read_record(path: Path) -> RunRecord:
         raise UserError("damaged record of a run; delete it to have the run done again", path) from error
     _check_format(found, path)
     raise AssertionError("only another format gets here")
+
+
+def _full_names(value: Any) -> tuple[str, ...]:
+    if isinstance(value, dict):
+        return tuple(map(str, range(value["from"], value["from"] + value["count"])))
+    if not (isinstance(value, list) and all(isinstance(name, str) for name in value)):
+        raise ValueError("names are a list of texts")
+    return tuple(value)
 
 
 def _called(entry: Any) -> list[str]:

@@ -39,6 +39,14 @@ def test_one_and_two_workers_leave_the_same_bytes(tmp_path):
     assert len(one.runs()) == 2 * 4
 
 
+def test_runs_know_the_names_of_their_labels_and_features(tmp_path):
+    config = small_config(tmp_path)
+    folder = run(config, tmp_path / "r", jobs=1)
+    (data,) = plan(config)
+    for record in folder.runs():
+        assert folder.names(record) == (data.dataset.label_names, data.dataset.feature_names)
+
+
 class Cut(Exception):
     pass
 

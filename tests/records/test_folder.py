@@ -8,7 +8,7 @@ import pytest
 
 from mlrank import __version__
 from mlrank.errors import UserError
-from mlrank.records import FORMAT, RunFolder, atomic, checkout_commit, environment, folder, software_info
+from mlrank.records import FORMAT, DataNames, RunFolder, atomic, checkout_commit, environment, folder, software_info
 from mlrank.records.run import MetricRecord
 from tests.stats.records import record as made
 
@@ -237,6 +237,32 @@ def test_names_that_differ_in_case_never_overwrite_each_other(tmp_path, monkeypa
     with pytest.raises(UserError, match="does not tell letter case, and the file already holds the run yeast / offi"):
         results.write_run(record(method="SVM"), {})
     assert results.find_run("yeast", "official", "SVM") is None
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        DataNames(("1", "2", "3"), ("7", "8", "9", "10", "11")),
+        DataNames(("Größe", "2", "\udc80"), ("a", "a,b", '"', "1", "2")),
+    ],
+)
+def test_names_of_labels_and_features_come_back_in_the_same_bytes(tmp_path, names):
+    results = RunFolder(tmp_path)
+    results.write_names("a/b", "00ff", names)
+    (path,) = tmp_path.glob("names/*.json")
+    stamp, content = path.stat().st_mtime_ns, path.read_bytes()
+    results.write_names("a/b", "00ff", names)
+    assert (path.stat().st_mtime_ns, path.read_bytes()) == (stamp, content)
+    run = record("a/b")
+    run = replace(run, dataset=replace(run.dataset, hash="00ff"))
+    assert results.names(run) == names
+    assert len(content) < 120
+    with pytest.raises(UserError, match="cannot read the names of the data set: no such file"):
+        results.names(record("a/b"))
+    for damaged in (b"", b"[]", b'{"labels": ["x"], "features": ["y"]}', b'{"labels": 3, "features": ["y"]}'):
+        path.write_bytes(damaged)
+        with pytest.raises(UserError, match="damaged names of a data set; delete the file and start the experiment"):
+            results.names(run)
 
 
 def test_the_log_is_appended_with_the_time(tmp_path):

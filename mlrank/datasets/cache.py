@@ -55,7 +55,7 @@ def read_cached(key: str, source: Source) -> Dataset:
 
 
 def _digest(key: str, source: Source, files: list[Path]) -> str:
-    """Return a hash over the bytes of the files, what is said about them, and the code that reads them."""
+    """Return a hash over the bytes of the files, the options given with them, and the code that reads them."""
     digest = hashlib.blake2b(digest_size=16)
     # Not where the files are, but what they are called: messages and notes name them.
     options = replace(source, parts=(), labels=None, features=None)

@@ -93,7 +93,7 @@ def test_blocks_hold_whole_lines_and_all_of_them(tmp_path, monkeypatch, text, si
 
 
 def test_columns_count_characters_not_bytes():
-    block = text_files.Block("f", "é,ü,x\nä,x\n".encode(), 7)
+    block = text_files.LineBlock("f", "é,ü,x\nä,x\n".encode(), 7)
     error = block.error(block.text.rindex(b"x"), "here")
     assert (error.line, error.column) == (8, 3)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mlrank.datasets.formats import _scan
 from mlrank.datasets.formats.numbers import reread_numbers
-from mlrank.datasets.formats.text import Block
+from mlrank.datasets.formats.text import LineBlock
 
 GRAMMAR = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -20,7 +20,7 @@ def scan(text):
     assert how != _scan.NO_NUMBER
     if how == _scan.REROUND:
         values = np.zeros(1)
-        reread_numbers(Block("f", content, 1), np.array([[0, stop, 0]]), values)
+        reread_numbers(LineBlock("f", content, 1), np.array([[0, stop, 0]]), values)
         value = values[0]
     return value, stop
 

@@ -218,9 +218,9 @@ def check_sizes(location: Location) -> None:
         At the first one.
     """
     for role, path in location.files.items():
-        found, expected = path.stat().st_size, location.form.files[role].bytes
-        if expected is not None and found != expected:
-            message = f"holds {found} bytes, the catalogue's file has {expected}: not the same file; get it again"
+        size, expected = path.stat().st_size, location.form.files[role].bytes
+        if expected is not None and size != expected:
+            message = f"holds {size} bytes, the catalogue's file has {expected}: not the same file; get it again"
             raise UserError(message, path)
 
 

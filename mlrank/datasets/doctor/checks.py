@@ -11,7 +11,7 @@ from scipy.special import ndtr
 
 from mlrank.arrays import FloatArray, IntArray
 from mlrank.datasets.dataset import Dataset
-from mlrank.datasets.doctor.places import Positions
+from mlrank.datasets.doctor.places import DataPositions
 from mlrank.datasets.formats.arff import meka_labels
 from mlrank.datasets.formats.arff.header import read_header
 from mlrank.datasets.formats.names import read_labels
@@ -20,7 +20,7 @@ from mlrank.datasets.hashing import dataset_hash
 from mlrank.datasets.loading import DataSource
 from mlrank.errors import UserError
 
-__all__ = ["Checkup", "Finding", "examine", "facts", "shifts", "unreadable"]
+__all__ = ["Checkup", "CheckupFinding", "examine", "facts", "shifts", "unreadable"]
 
 # A finding names this many places; the count is of all.
 MOST_PLACES = 20
@@ -31,7 +31,7 @@ Level = Literal["error", "warning", "note"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckupFinding:
     """Something noticed about a data set; `places` are the first few of `count` positions "file:line"."""
 
     level: Level
@@ -47,7 +47,7 @@ class Checkup:
 
     name: str
     facts: dict[str, Any]
-    findings: tuple[Finding, ...]
+    findings: tuple[CheckupFinding, ...]
 
     @property
     def failed(self) -> bool:
@@ -95,7 +95,7 @@ def examine(dataset: Dataset, place: DataSource) -> Checkup:
     """
     train, test = dataset.official or (np.arange(dataset.n_samples), np.zeros(0, np.int64))
     sizes = (len(train), len(test)) if len(place.source.parts) == 2 else (dataset.n_samples,)
-    places = Positions(place.key, place.source, sizes)
+    places = DataPositions(place.key, place.source, sizes)
     findings = [
         *_not_finite(dataset, places),
         *_labels(dataset, places),
@@ -112,27 +112,31 @@ def examine(dataset: Dataset, place: DataSource) -> Checkup:
 def unreadable(name: str, error: UserError) -> Checkup:
     """Return the checkup of files that cannot be read."""
     place = ":".join(str(part) for part in (error.path, error.line, error.column) if part is not None)
-    return Checkup(name, {}, (Finding("error", "unreadable", error.message, 1, (place,) if place else ()),))
+    return Checkup(name, {}, (CheckupFinding("error", "unreadable", error.message, 1, (place,) if place else ()),))
 
 
-def _finding(level: Level, kind: str, message: str, where: dict[Any, str], count: int) -> Finding:
-    return Finding(level, kind, message, count, tuple(where.values()))
+def _finding(level: Level, kind: str, message: str, where: dict[Any, str], count: int) -> CheckupFinding:
+    return CheckupFinding(level, kind, message, count, tuple(where.values()))
 
 
-def _of_rows(level: Level, kind: str, message: str, rows: Any, places: Positions) -> Iterator[Finding]:
+def _of_rows(level: Level, kind: str, message: str, rows: Any, places: DataPositions) -> Iterator[CheckupFinding]:
     if len(rows):
         where = places.rows([int(row) for row in rows[:MOST_PLACES]])
         yield _finding(level, kind, message.format(n=len(rows)), where, len(rows))
 
 
-def _of_features(kind: str, message: str, columns: Any, dataset: Dataset, places: Positions) -> Iterator[Finding]:
+def _of_features(
+    kind: str, message: str, columns: Any, dataset: Dataset, places: DataPositions
+) -> Iterator[CheckupFinding]:
     if len(columns):
         names = [dataset.feature_names[column] for column in columns[:MOST_PLACES]]
         text = f"{message.format(n=len(columns))}: {_list(names, len(columns))}"
         yield _finding("warning", kind, text, places.features(names), len(columns))
 
 
-def _of_labels(kind: str, message: str, labels: Any, dataset: Dataset, places: Positions) -> Iterator[Finding]:
+def _of_labels(
+    kind: str, message: str, labels: Any, dataset: Dataset, places: DataPositions
+) -> Iterator[CheckupFinding]:
     if len(labels):
         names = [dataset.label_names[label] for label in labels[:MOST_PLACES]]
         text = f"{message.format(n=len(labels))}: {_list(names, len(labels))}"
@@ -144,13 +148,13 @@ def _list(names: list[str], count: int) -> str:
     return ", ".join(shown(name) for name in names[:5]) + more
 
 
-def _not_finite(dataset: Dataset, places: Positions) -> Iterator[Finding]:
+def _not_finite(dataset: Dataset, places: DataPositions) -> Iterator[CheckupFinding]:
     X = dataset.X.tocoo() if issparse(dataset.X) else dataset.X
     rows = np.unique(X.row[~np.isfinite(X.data)]) if issparse(X) else np.flatnonzero(~np.isfinite(X).all(axis=1))
     yield from _of_rows("error", "not_finite", "{n} rows hold numbers that are not finite", rows, places)
 
 
-def _labels(dataset: Dataset, places: Positions) -> Iterator[Finding]:
+def _labels(dataset: Dataset, places: DataPositions) -> Iterator[CheckupFinding]:
     Y = dataset.Y
     bare = np.flatnonzero(~Y.any(axis=1))
     yield from _of_rows("warning", "rows_without_labels", "{n} rows have no label", bare, places)
@@ -164,7 +168,7 @@ def _labels(dataset: Dataset, places: Positions) -> Iterator[Finding]:
         yield from _of_rows("note", "unknown_labels", message, rows, places)
 
 
-def _header_count(place: DataSource) -> Iterator[Finding]:
+def _header_count(place: DataSource) -> Iterator[CheckupFinding]:
     """Compare the XML's labels with what the relation's name says in MEKA's way."""
     if place.key != "mulan" or place.source.labels is None:
         return
@@ -176,10 +180,12 @@ def _header_count(place: DataSource) -> Iterator[Finding]:
     if names != set(tree.names):
         odd = sorted(names ^ set(tree.names))
         message = f"the relation's name says -C {count}, the XML names other labels: {_list(odd, len(odd))}"
-        yield Finding("warning", "label_names", message, len(odd), (f"{place.source.labels}:1", f"{header.path}:1"))
+        yield CheckupFinding(
+            "warning", "label_names", message, len(odd), (f"{place.source.labels}:1", f"{header.path}:1")
+        )
 
 
-def _features(dataset: Dataset, places: Positions) -> Iterator[Finding]:
+def _features(dataset: Dataset, places: DataPositions) -> Iterator[CheckupFinding]:
     X = dataset.X
     first, last = (X.min(axis=0), X.max(axis=0)) if not issparse(X) else (_dense(X.min(axis=0)), _dense(X.max(axis=0)))
     constant = np.flatnonzero(first == last)
@@ -193,7 +199,7 @@ def _dense(row: Any) -> FloatArray:
     return np.asarray(row.toarray()).ravel()
 
 
-def _duplicates(dataset: Dataset, train: IntArray, test: IntArray, places: Positions) -> Iterator[Finding]:
+def _duplicates(dataset: Dataset, train: IntArray, test: IntArray, places: DataPositions) -> Iterator[CheckupFinding]:
     in_test = np.zeros(dataset.n_samples, np.bool_)
     in_test[test] = True
     within: list[int] = []
@@ -228,7 +234,7 @@ def _same(X: Any) -> list[list[int]]:
     return [rows for rows in groups.values() if len(rows) > 1]
 
 
-def _parts(dataset: Dataset, train: IntArray, test: IntArray, places: Positions) -> Iterator[Finding]:
+def _parts(dataset: Dataset, train: IntArray, test: IntArray, places: DataPositions) -> Iterator[CheckupFinding]:
     if len(test) == 0:
         return
     in_train, in_test = dataset.Y[train].any(axis=0), dataset.Y[test].any(axis=0)
@@ -241,7 +247,7 @@ def _parts(dataset: Dataset, train: IntArray, test: IntArray, places: Positions)
 
 
 def shifts(train: Any, test: Any) -> FloatArray:
-    """Return for each label how likely a difference in frequency as large as found is between parts drawn alike.
+    """Return for each label how likely a difference in frequency as large as this is between parts drawn alike.
 
     The two-sided p-value of the two-proportion z-test; 1 where a label has no or every row.
     """
@@ -253,6 +259,6 @@ def shifts(train: Any, test: Any) -> FloatArray:
     return np.asarray(2 * ndtr(-np.abs(z)))
 
 
-def _notes(dataset: Dataset) -> Iterator[Finding]:
+def _notes(dataset: Dataset) -> Iterator[CheckupFinding]:
     for note in dataset.notes:
-        yield Finding("note", "reading", note, 1, ())
+        yield CheckupFinding("note", "reading", note, 1, ())

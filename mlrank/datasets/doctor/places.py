@@ -9,11 +9,11 @@ from mlrank.datasets.formats import FORMATS, Source
 from mlrank.datasets.formats.base import Columns
 from mlrank.datasets.formats.names import LabelTree, read_labels, read_names
 
-__all__ = ["Positions"]
+__all__ = ["DataPositions"]
 
 
 @dataclass(frozen=True)
-class Positions:
+class DataPositions:
     """Positions "file:line" in the files of a data set of the format `key`; without lines where the format has none.
 
     `sizes` are the numbers of rows of the parts; `key` is None for generated data.

@@ -51,7 +51,7 @@ def read(key: str, source: Source) -> Dataset:
     Raises
     ------
     UserError
-        If there is no such format, something said about the files has no effect, or they cannot be understood.
+        If there is no such format, an option has no effect with it, or the files cannot be understood.
     """
     form = find_format(key)
     check_impute(source.impute)
@@ -64,7 +64,7 @@ def read(key: str, source: Source) -> Dataset:
 
 
 def format_of(path: Path, source: Source) -> str:
-    """Return the format of a file by its ending, and where formats share it, by its head and what is said about it.
+    """Return the format of a file by its ending, and where formats share it, by its head and the options given with it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a file format is: one `Format` object says how its files are told apart, read, streamed and written."""
+"""What a file format is: one `Format` object says how its files are recognized, read, streamed and written."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

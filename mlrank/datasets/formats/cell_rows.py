@@ -15,7 +15,7 @@ from mlrank.datasets.formats.layout import ColumnLayout, TableHeader, columns_la
 from mlrank.datasets.formats.missing import MissingValues, put_values
 from mlrank.datasets.formats.numbers import cell_at, reread_numbers
 from mlrank.datasets.formats.selection import Selection
-from mlrank.datasets.formats.text import Block, shown
+from mlrank.datasets.formats.text import LineBlock, shown
 from mlrank.errors import UserError, unknown_name
 
 __all__ = ["CellRows", "DenseCells", "labels_aside", "rows_for", "stream_cells"]
@@ -29,7 +29,7 @@ class CellRows(Protocol):
 
     missing: MissingValues
 
-    def read(self, blocks: Iterable[Block], plan: Any, header: TableHeader) -> int:
+    def read(self, blocks: Iterable[LineBlock], plan: Any, header: TableHeader) -> int:
         """Append the rows of one part; return how many."""
         ...
 
@@ -38,7 +38,7 @@ class CellRows(Protocol):
         ...
 
 
-def rows_for(layout: ColumnLayout, blocks: Iterator[Block], growth: Growth) -> tuple[CellRows, Iterator[Block]]:
+def rows_for(layout: ColumnLayout, blocks: Iterator[LineBlock], growth: Growth) -> tuple[CellRows, Iterator[LineBlock]]:
     """Look at the first data row; return a store for sparse or dense rows, and the blocks again.
 
     Raises
@@ -65,7 +65,7 @@ class DenseCells:
         self.n = 0
         self.missing = MissingValues()
 
-    def read(self, blocks: Iterable[Block], plan: Any, header: TableHeader) -> int:
+    def read(self, blocks: Iterable[LineBlock], plan: Any, header: TableHeader) -> int:
         """Append the rows of one part; return how many."""
         from mlrank.datasets.formats._cell_kernels import dense_rows
 
@@ -110,7 +110,7 @@ class SparseCells:
         self.state = np.zeros(2, np.int64)
         self.missing = MissingValues()
 
-    def read(self, blocks: Iterable[Block], plan: Any, header: TableHeader) -> int:
+    def read(self, blocks: Iterable[LineBlock], plan: Any, header: TableHeader) -> int:
         """Append the rows of one part; return how many."""
         from mlrank.datasets.formats._cell_kernels import sparse_rows
 
@@ -144,7 +144,7 @@ class SparseCells:
         self.indptr, self.Y = resized(self.indptr, rows + 1), resized(self.Y, rows)
 
 
-def _scratch(block: Block) -> tuple[Any, tuple[Any, ...]]:
+def _scratch(block: LineBlock) -> tuple[Any, tuple[Any, ...]]:
     """Return the text, and room for a word, numbers to read again, missing cells and two counts.
 
     A number to be read again takes five bytes at least, such as 1e23 and a comma. Behind each missing cell stands a
@@ -156,7 +156,7 @@ def _scratch(block: Block) -> tuple[Any, tuple[Any, ...]]:
 
 
 def _reread(
-    block: Block, scratch: tuple[Any, ...], values: Any, missing: MissingValues, plan: Any, n_labels: int
+    block: LineBlock, scratch: tuple[Any, ...], values: Any, missing: MissingValues, plan: Any, n_labels: int
 ) -> None:
     """Do what a compiled loop left to do: read numbers with care, and record missing values."""
     _, slow, cells, (n_slow, n_missing) = scratch
@@ -183,7 +183,7 @@ def _counted(rows: int, header: TableHeader) -> int:
     return rows
 
 
-def _error(code: int, block: Block, at: int, j: int, header: TableHeader) -> Exception:
+def _error(code: int, block: LineBlock, at: int, j: int, header: TableHeader) -> Exception:
     if code == codes.NO_ROOM:
         return no_room(block, at)
     return block.error(
@@ -236,7 +236,7 @@ def stream_cells(
     header: TableHeader,
     layout: ColumnLayout,
     store_type: Callable[..., CellRows],
-    blocks: Iterator[Block],
+    blocks: Iterator[LineBlock],
     *,
     empty_is_missing: bool = False,
 ) -> Iterator[Features]:
@@ -270,9 +270,9 @@ def stream_cells(
         raise UserError("holds no rows", request.path)
 
 
-def _chunks(blocks: Iterator[Block], n_bytes: int) -> Iterator[list[Block]]:
+def _chunks(blocks: Iterator[LineBlock], n_bytes: int) -> Iterator[list[LineBlock]]:
     """Yield blocks together, each time some that hold a row."""
-    chunk: list[Block] = []
+    chunk: list[LineBlock] = []
     for block in blocks:
         chunk.append(block)
         if sum(len(part.text) for part in chunk) >= n_bytes and any(_first_byte(part.text) for part in chunk):

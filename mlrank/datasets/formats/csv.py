@@ -16,7 +16,7 @@ from mlrank.datasets.formats.cell_rows import DenseCells, labels_aside, stream_c
 from mlrank.datasets.formats.growth import Growth
 from mlrank.datasets.formats.layout import Attribute, TableHeader, columns_layout, make_plan
 from mlrank.datasets.formats.names import read_labels
-from mlrank.datasets.formats.text import Block, read_blocks, shown
+from mlrank.datasets.formats.text import LineBlock, read_blocks, shown
 from mlrank.datasets.formats.writing import label_cells, refuse_wide
 from mlrank.errors import UserError
 
@@ -81,12 +81,12 @@ def write_table(job: WriteJob, key: str, separator: str = ",") -> LoadOptions:
 
 
 def label_columns(source: Source) -> int | tuple[str, ...]:
-    """Return which columns of a table are labels, as the user says.
+    """Return which columns of a table are labels, as the options say.
 
     Raises
     ------
     UserError
-        If nothing is said, or both label_columns and a file of label names are given.
+        If neither or both of label_columns and a file of label names are given.
     """
     if (source.labels is None) == (source.label_columns is None):
         message = (
@@ -118,7 +118,7 @@ def row_lines(path: Path) -> Iterator[int]:
                 yield number
 
 
-def _open(path: Path, separator: str) -> tuple[TableHeader, Iterator[Block]]:
+def _open(path: Path, separator: str) -> tuple[TableHeader, Iterator[LineBlock]]:
     """Read the header line of a table; return its columns and the blocks of rows that follow, cells between commas."""
     blocks = read_blocks(path)
     first = next(blocks, None)
@@ -136,18 +136,18 @@ def _open(path: Path, separator: str) -> tuple[TableHeader, Iterator[Block]]:
         hint = next((f"; this one seems to use {shown(mark)}" for mark in ";,\t|" if mark in text), "")
         message = f"a header line of one column: columns are separated by {_NAMES[separator]}s{hint}"
         raise UserError(message, path, 1, 1)
-    blocks = chain([Block(path, rest, 2)] if rest else [], blocks)
+    blocks = chain([LineBlock(path, rest, 2)] if rest else [], blocks)
     return table_header(path, names, separator), _between_commas(blocks, separator)
 
 
-def _between_commas(blocks: Iterator[Block], separator: str) -> Iterator[Block]:
+def _between_commas(blocks: Iterator[LineBlock], separator: str) -> Iterator[LineBlock]:
     """Yield blocks with commas as separators; refuse a comma beside another separator, and what begins a comment."""
     mark = separator.encode()
     for block in blocks:
         for wrong in (b"%",) if mark == b"," else (b"%", b","):
             if (at := block.text.find(wrong)) >= 0:
                 raise block.error(at, f"found '{wrong.decode()}' where a number belongs")
-        yield block if mark == b"," else Block(block.path, block.text.replace(mark, b","), block.line)
+        yield block if mark == b"," else LineBlock(block.path, block.text.replace(mark, b","), block.line)
 
 
 CSV = Format(

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.datasets.formats.text import Block, is_packed
+from mlrank.datasets.formats.text import LineBlock, is_packed
 
 __all__ = ["Growth", "no_room", "resized"]
 
@@ -45,6 +45,6 @@ def resized(array: Any, rows: int) -> Any:
     return array
 
 
-def no_room(block: Block, at: int) -> ValueError:
+def no_room(block: LineBlock, at: int) -> ValueError:
     """Return the error for an array that was made too small for a block, which only a mistake of ours can bring."""
     return ValueError(f"{block.error(at, 'arrays are too small for this row')}; please report this file")

@@ -6,12 +6,12 @@ import numpy as np
 
 from mlrank.arrays import FloatArray
 from mlrank.datasets.formats.growth import no_room
-from mlrank.datasets.formats.text import Block, shown
+from mlrank.datasets.formats.text import LineBlock, shown
 
 __all__ = ["cell_at", "reread_numbers"]
 
 
-def reread_numbers(block: Block, slow: Any, values: FloatArray) -> None:
+def reread_numbers(block: LineBlock, slow: Any, values: FloatArray) -> None:
     """Read the numbers listed in `slow` as (start, stop, place) with correct rounding into the flat `values`.
 
     Raises
@@ -35,7 +35,7 @@ def reread_numbers(block: Block, slow: Any, values: FloatArray) -> None:
     values[slow[:, 2]] = numbers
 
 
-def cell_at(block: Block, offset: int, ends: bytes) -> str:
+def cell_at(block: LineBlock, offset: int, ends: bytes) -> str:
     """Quote the piece of text at `offset`, up to the first of the bytes `ends` or the line's end."""
     stop = block.text.index(b"\n", offset)
     piece = block.text[offset : min(stop, offset + 400)]

@@ -67,7 +67,7 @@ def _read(source: Source) -> Dataset:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """Open a file; whatever goes wrong with it in the block is told in a line."""
+    """Open a file; whatever goes wrong with it in the block becomes a UserError."""
     try:
         from pyarrow.parquet import ParquetFile
     except ImportError as error:

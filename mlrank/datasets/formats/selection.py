@@ -68,7 +68,7 @@ class Selection:
         Raises
         ------
         UserError
-            If the features have other names than numbers and nothing is said.
+            If the features have other names than numbers and `zero_based` is None.
         """
         n = len(self.features)
         if zero_based is not None:

@@ -13,7 +13,7 @@ from typing import IO, NoReturn, cast
 
 from mlrank.errors import UserError
 
-__all__ = ["Block", "file_stem", "is_packed", "read_blocks", "read_whole", "shown"]
+__all__ = ["LineBlock", "file_stem", "is_packed", "read_blocks", "read_whole", "shown"]
 
 # A quarter of a megabyte amortises the overhead of a call; more would only raise the peak memory.
 BLOCK_SIZE = 1 << 18
@@ -24,7 +24,7 @@ MOST_WHOLE = 1 << 26
 
 
 @dataclass(frozen=True)
-class Block:
+class LineBlock:
     """Some whole lines of a file.
 
     Parameters
@@ -52,7 +52,7 @@ class Block:
         return UserError(message, self.path, self.line + self.text.count(b"\n", 0, offset), column)
 
 
-def read_blocks(path: Path) -> Iterator[Block]:
+def read_blocks(path: Path) -> Iterator[LineBlock]:
     """Yield the file's lines in blocks of about BLOCK_SIZE bytes; a longer line makes its block longer.
 
     Raises
@@ -63,7 +63,7 @@ def read_blocks(path: Path) -> Iterator[Block]:
     line = 1
     try:
         for text in _whole_lines(_pieces(path)):
-            block = Block(path, text, line)
+            block = LineBlock(path, text, line)
             yield block
             line += block.n_lines
     except _LongLineError as error:

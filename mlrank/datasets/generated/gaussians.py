@@ -1,4 +1,4 @@
-"""Classes in the plane to be looked at: points to train on, and a grid of the plane to test on."""
+"""Gaussian classes in the plane, to be plotted: points to train on, and a grid of the plane to test on."""
 
 from collections.abc import Sequence
 

@@ -32,7 +32,7 @@ _MEKA = re.compile(r"-C\s+(-?\d+)(?![\d.])(.*)")
 
 
 def _sniff(path: Path, source: Source) -> str:
-    """Return the key of the kind of ARFF, by what is said about the file or by its header."""
+    """Return the key of the kind of ARFF, by the options given with the file or by its header."""
     if source.labels is not None:
         return "mulan"
     if source.label_columns is not None:

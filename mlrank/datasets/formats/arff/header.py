@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from mlrank.datasets.formats.layout import Attribute, TableHeader
-from mlrank.datasets.formats.text import Block, read_blocks, shown
+from mlrank.datasets.formats.text import LineBlock, read_blocks, shown
 from mlrank.errors import UserError, unknown_name
 
 __all__ = ["read_header"]
 
 
-def read_header(path: Path) -> tuple[TableHeader, Iterator[Block]]:
+def read_header(path: Path) -> tuple[TableHeader, Iterator[LineBlock]]:
     """Read the declarations of an ARFF file; return them and the blocks of data lines that follow.
 
     Raises
@@ -49,18 +49,18 @@ class _Line(NamedTuple):
     text: bytes
     number: int
     path: Path
-    block: Block
+    block: LineBlock
     stop: int
 
     @property
-    def after(self) -> Block:
-        return Block(self.path, self.block.text[self.stop :], self.number + 1)
+    def after(self) -> LineBlock:
+        return LineBlock(self.path, self.block.text[self.stop :], self.number + 1)
 
     def error(self, offset: int, message: str) -> UserError:
         return UserError(message, self.path, self.number, len(self.text[:offset].decode("utf-8", "replace")) + 1)
 
 
-def _lines(blocks: Iterator[Block]) -> Iterator[_Line]:
+def _lines(blocks: Iterator[LineBlock]) -> Iterator[_Line]:
     for block in blocks:
         start, number = 0, block.line
         while start < len(block.text):

@@ -21,7 +21,7 @@ from mlrank.datasets.formats.growth import Growth
 from mlrank.datasets.formats.libsvm.numbering import MOST_COLUMNS, find_number
 from mlrank.datasets.formats.libsvm.rows import NumberedRows
 from mlrank.datasets.formats.names import LabelTree, read_labels, read_names
-from mlrank.datasets.formats.text import Block, read_blocks, shown
+from mlrank.datasets.formats.text import LineBlock, read_blocks, shown
 from mlrank.datasets.formats.writing import entries, refuse_unknown
 from mlrank.errors import UserError
 
@@ -42,7 +42,7 @@ def _read_libsvm(source: Source) -> Dataset:
     ------
     UserError
         At the first thing that cannot be understood, with file, line and column; if a later part is wider than the
-        training part; if the labels' base cannot be told.
+        training part; if it is unclear whether labels count from 0 or 1.
     """
     rows = NumberedRows(Growth(source.parts))
     for path in source.parts:
@@ -84,7 +84,7 @@ def _names(source: Source) -> tuple[LabelTree | None, LabelTree | None]:
     return labels, read_names(source.features, "feature") if source.features else None
 
 
-def _header(path: Path) -> tuple[list[int], Iterator[Block]]:
+def _header(path: Path) -> tuple[list[int], Iterator[LineBlock]]:
     """Read the first line of an XMC file; return [rows, features, labels] and the blocks behind it."""
     blocks = read_blocks(path)
     first = next(blocks, None)
@@ -99,7 +99,7 @@ def _header(path: Path) -> tuple[list[int], Iterator[Block]]:
     for what, number in zip(MOST_COLUMNS, numbers[1:], strict=True):
         if not 0 < number <= MOST_COLUMNS[what]:
             raise UserError(f"{number} {what}s: possible are 1 to {MOST_COLUMNS[what]}", path, 1, 1)
-    return numbers, chain([Block(path, rest, 2)] if rest else [], blocks)
+    return numbers, chain([LineBlock(path, rest, 2)] if rest else [], blocks)
 
 
 def _stream_libsvm(request: StreamRequest) -> Iterator[Features]:
@@ -111,7 +111,9 @@ def _stream_xmc(request: StreamRequest) -> Iterator[Features]:
     return _stream(request, zero_based, _header(request.path)[1], 1)
 
 
-def _stream(request: StreamRequest, zero_based: bool | None, blocks: Iterator[Block], skip: int) -> Iterator[Features]:
+def _stream(
+    request: StreamRequest, zero_based: bool | None, blocks: Iterator[LineBlock], skip: int
+) -> Iterator[Features]:
     selection = request.selection
     numbers = selection.numbers(zero_based, request.path)
     n_unused = 0
@@ -130,7 +132,7 @@ def _stream(request: StreamRequest, zero_based: bool | None, blocks: Iterator[Bl
         request.notes.append(f"{n_unused} entries are of features that {selection.owner} does not use, and left out")
 
 
-def _numbered_blocks(request: StreamRequest, blocks: Iterator[Block]) -> Iterator[tuple[csr_array, int, bool]]:
+def _numbered_blocks(request: StreamRequest, blocks: Iterator[LineBlock]) -> Iterator[tuple[csr_array, int, bool]]:
     """Yield the features of a file's rows, as many at a time as so many bytes of text hold, and ignore labels.
 
     Yields

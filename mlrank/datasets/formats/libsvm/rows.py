@@ -14,7 +14,7 @@ from mlrank.datasets.formats.growth import Growth, no_room, resized
 from mlrank.datasets.formats.libsvm.numbering import Numbering
 from mlrank.datasets.formats.names import LabelTree
 from mlrank.datasets.formats.numbers import cell_at, reread_numbers
-from mlrank.datasets.formats.text import Block
+from mlrank.datasets.formats.text import LineBlock
 from mlrank.errors import UserError
 
 __all__ = ["NumberedRows"]
@@ -30,7 +30,7 @@ class NumberedRows:
         self.state = np.zeros(6, np.int64)
         self.ends = [0]
 
-    def read(self, path: Path, blocks: Iterable[Block]) -> None:
+    def read(self, path: Path, blocks: Iterable[LineBlock]) -> None:
         """Append the rows of one part."""
         for place, block in enumerate(blocks):
             if place == 0:
@@ -40,7 +40,7 @@ class NumberedRows:
         if self.ends[-1] == self.ends[-2]:
             raise UserError("holds no rows", path)
 
-    def read_block(self, block: Block) -> None:
+    def read_block(self, block: LineBlock) -> None:
         """Append the rows of a block."""
         from mlrank.datasets.formats.libsvm._kernels import label_rows
 
@@ -148,7 +148,7 @@ def _label_base(source: Source, labels: Numbering, tree: LabelTree | None) -> in
     raise UserError(_either("labels", labels, tree), source.parts[0])
 
 
-def _error(code: int, block: Block, at: int) -> Exception:
+def _error(code: int, block: LineBlock, at: int) -> Exception:
     if code == codes.NO_ROOM:
         return no_room(block, at)
     # Labels end at a comma; in a pair a comma is part of what is wrong.

@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup check format test bounds coverage bench reproduce clean
+.PHONY: help setup check format test bounds coverage lowest bench reproduce clean
 
 help:  ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,6 +42,22 @@ bounds: $(STAMP)  ## run the tests of compiled loops with every index checked
 
 coverage: $(STAMP)  ## run the tests and list the lines that none of them reaches
 	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term
+
+# Python 3.11 is the lowest too. Other than in the tests, warnings are no errors: old releases give some with new ones of
+# what they need.
+LOWEST := $(VENV)/lowest
+SMOKE := tests/config tests/records tests/tables tests/test_portability.py tests/test_processes.py
+
+$(LOWEST)/.installed: $(STAMP)
+	$(BIN)/uv venv --quiet --clear --python 3.11 $(LOWEST)
+	$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct --editable '.[dev]'
+	@touch $@
+
+lowest: export NUMBA_CACHE_DIR := $(CURDIR)/$(LOWEST)/numba
+lowest: $(LOWEST)/.installed  ## run the example and some tests with the lowest versions that pyproject.toml declares
+	rm -rf $(LOWEST)/results
+	$(LOWEST)/bin/mlrank train configs/quickstart.yaml --results $(LOWEST)/results
+	$(LOWEST)/bin/pytest -n auto --dist worksteal -o filterwarnings=default -p no:cacheprovider $(SMOKE)
 
 bench: $(STAMP)  ## measure speed against the obvious alternatives
 	$(BIN)/pytest tests/benchmarks -s -o addopts=

@@ -20,8 +20,10 @@ OPTIONAL = ("parquet", "distributed")
 # What Python lacks on Windows.
 POSIX_ONLY = ("crypt", "fcntl", "grp", "posix", "pty", "pwd", "resource", "spwd", "syslog", "termios", "tty")
 ABSENT = tuple(name for name in POSIX_ONLY if name != "posix")  # os itself is made of it here
+# First come the libraries that have a part for each system: here they take the one of this system.
 AS_ON_WINDOWS = f"""
 import os, signal, sys
+import filelock, platformdirs
 for name in {ABSENT!r}:
     sys.modules[name] = None
 for name in ("SIGALRM", "SIGKILL", "SIGHUP", "SIGUSR1", "setitimer", "alarm", "pthread_kill"):
@@ -40,10 +42,8 @@ for found in pkgutil.walk_packages(mlrank.__path__, "mlrank."):
 print(len([name for name in sys.modules if name.startswith("mlrank.")]))
 """
 )
-# The lock's own part for each system is the library's, which is for this one here.
 TRAIN = (
-    "import filelock\n"
-    + AS_ON_WINDOWS
+    AS_ON_WINDOWS
     + """
 from mlrank.cli import main
 main()
@@ -110,3 +110,11 @@ def test_no_module_imports_what_is_posix_alone_not_even_late():
     for path in sources():
         imported = {name.partition(".")[0] for _, name in modules(ast.parse(path.read_text("utf-8")), ("mlrank",))}
         assert imported & set(POSIX_ONLY) == set(), path
+
+
+def test_make_help_lists_every_target():
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE).group(1).split()
+    done = subprocess.run(
+        ["make", "--no-print-directory", "help"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert [line.split()[0] for line in done.stdout.splitlines()] == phony

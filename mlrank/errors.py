@@ -1,4 +1,4 @@
-"""The one exception that means "the user can mend this", and the "did you mean" helper."""
+"""The one exception for errors in the input, and messages that suggest the nearest name."""
 
 import errno
 import re
@@ -11,7 +11,7 @@ __all__ = ["UserError", "not_among", "os_errors", "unknown_name"]
 
 
 class UserError(Exception):
-    """A mistake the user can mend, told in one line: what is wrong, where, what was found, what would be right.
+    """An error in the input, in one line: what is wrong, where, what was found, what would be right.
 
     Parameters
     ----------

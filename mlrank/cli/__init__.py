@@ -34,8 +34,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         print(f"mlrank {__version__}")
         raise typer.Exit
 
@@ -50,10 +50,10 @@ def root(
     Examples:
 
     * `mlrank train configs/quickstart.yaml` runs an experiment and prints its tables
-    * `mlrank reproduce imageclef` sets a paper's table beside ours
-    * `mlrank datasets list` shows which data sets are at hand
+    * `mlrank reproduce imageclef` compares a paper's table with ours
+    * `mlrank datasets list` shows which data sets are available
 
-    Exit codes: 0 done, 1 a mistake to mend (told in one line), 2 some fits failed, 130 interrupted, 143 terminated.
+    Exit codes: 0 done, 1 an error in the input (one line), 2 some fits failed, 130 interrupted, 143 terminated.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -75,28 +75,28 @@ app.add_typer(datasets, name="datasets")
 
 
 def main() -> None:
-    """Run the command line; what the user can mend is told on stderr, one line each, with exit code 1."""
+    """Run the command line; errors in the input are reported on stderr in one line, with exit code 1."""
     before, shown = signal.signal(signal.SIGTERM, _terminate), warnings.showwarning
-    warnings.showwarning = _teller()
+    warnings.showwarning = _printer_of_warnings()
     try:
         code = app(standalone_mode=False)
         sys.stdout.flush()
     except UserError as error:
-        code = _tell(str(error))
+        code = _fail(str(error))
     except TyperException as error:
-        code = _tell(_misused(error))
+        code = _fail(_misused(error))
     except MemoryError as error:
-        code = _tell(f"not enough memory: {str(error) or 'none is left'}")
+        code = _fail(f"not enough memory: {str(error) or 'none is left'}")
     except OSError as error:
-        # What a module knows of a file it tells better; of the output, and of rare places, there is no more to say.
+        # Modules report their own files in more detail; this is for the output and for rare cases.
         reason = (error.strerror or str(error)).lower()
-        code = _tell(f"{error.filename}: {reason}" if error.filename else f"cannot write the output: {reason}")
+        code = _fail(f"{error.filename}: {reason}" if error.filename else f"cannot write the output: {reason}")
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
-        code = _tell(
-            "compiled code can be kept neither beside the package nor in the home folder; set NUMBA_CACHE_DIR to a "
-            "folder that can be written"
+        code = _fail(
+            "compiled code can be stored neither beside the package nor in the home folder; set NUMBA_CACHE_DIR to a "
+            "writable folder"
         )
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -105,32 +105,32 @@ def main() -> None:
 
 
 def _misused(error: TyperException) -> str:
-    """Name the option or argument that is missing or wrong, and the command whose help tells of it."""
-    told, context = getattr(error, "format_message", error.__str__), getattr(error, "ctx", None)
+    """Name the option or argument that is missing or wrong, and the command whose help describes it."""
+    describe, context = getattr(error, "format_message", error.__str__), getattr(error, "ctx", None)
     command = context.command_path if context else "mlrank"
-    message = " ".join(told().split()).rstrip(".").removeprefix("Invalid value: ")
+    message = " ".join(describe().split()).rstrip(".").removeprefix("Invalid value: ")
     return f"{message} (see {command} --help)"
 
 
 def _terminate(number: int, frame: object) -> NoReturn:
-    """End as an interrupt does, with everything put in order, but once."""
+    """End as an interrupt does, with clean-up; a second signal is ignored."""
     signal.signal(number, signal.SIG_IGN)
     sys.exit(128 + number)
 
 
-def _teller() -> Callable[..., None]:
-    """Return what tells each warning once and in one line, without the place in the code, which means nothing here."""
-    told: set[str] = set()
+def _printer_of_warnings() -> Callable[..., None]:
+    """Return a function that prints each warning once and in one line, without its place in the code."""
+    printed: set[str] = set()
 
-    def tell(message: Warning | str, *_: object, **__: object) -> None:
+    def show(message: Warning | str, *_: object, **__: object) -> None:
         line = " ".join(str(message).split())
-        if line not in told:
-            told.add(line)
+        if line not in printed:
+            printed.add(line)
             print(f"mlrank: warning: {line}", file=sys.stderr)
 
-    return tell
+    return show
 
 
-def _tell(message: str) -> int:
+def _fail(message: str) -> int:
     print(f"mlrank: {message}", file=sys.stderr)
     return 1

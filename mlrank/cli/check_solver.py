@@ -15,15 +15,15 @@ def check_solver(
     solver: Annotated[str, typer.Argument(metavar="SOLVER", help="package.module:ClassName, or a solver's key.")],
     setting: Annotated[
         list[str] | None,
-        typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting; repeat for more. Default: the class's own."),
+        typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting; repeatable. Default: those of the class."),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check that a solver does what every solver must do, on small problems.
+    """Check on small problems that a solver does what every solver must do.
 
-    Among the checks: scores of the right kind for dense and sparse rows, data left as they were, equal fits with equal
-    bytes, labels and rows in another order, degenerate labels, a certificate that says what it should. A check that
-    says nothing about the solver is passed over, with the reason. The exit code is 2 if one fails.
+    The checks cover: scores of the right shape for dense and sparse rows, data that stay unchanged, repeated fits with
+    equal bytes, labels and rows in another order, degenerate labels, a correct certificate. A check that does not apply
+    is skipped with a reason. The exit code is 2 if a check fails.
 
     Examples:
 

@@ -93,8 +93,8 @@ def compare(
         if format is CompareFormat.rich:
             typer.echo("--metric NAME shows the tests of one metric, --details those of all")
         return
-    said: set[str] = set()
-    print_grids([grid for part in found for grid in _grids(part, alpha, labels, said)], format.value)
+    shown: set[str] = set()
+    print_grids([grid for part in found for grid in _grids(part, alpha, labels, shown)], format.value)
 
 
 def _is_brief(details: bool | None, labels: bool, n_metrics: int, format: CompareFormat) -> bool:
@@ -157,8 +157,8 @@ def _overview(found: Sequence[_Compared]) -> list["Grid"]:
     return [*grids[:-1], replace(last, notes=(*last.notes, *left_out))]
 
 
-def _grids(found: _Compared, alpha: float, labels: bool, said: set[str]) -> list["Grid"]:
-    """Return the tables of one metric; what is in `said` is not repeated: metrics share the tests of labels."""
+def _grids(found: _Compared, alpha: float, labels: bool, shown: set[str]) -> list["Grid"]:
+    """Return the tables of one metric; lines in `shown` are not repeated, as metrics share the tests of labels."""
     from dataclasses import replace
 
     from mlrank.stats import say_labels
@@ -167,8 +167,8 @@ def _grids(found: _Compared, alpha: float, labels: bool, said: set[str]) -> list
     grids = [grid_of_datasets(found.datasets)] if found.datasets else []
     for over, tests in zip(found.splits, found.labels, strict=True):
         grid = grid_of_splits(over)
-        lines = [] if labels else [line for test in tests for line in say_labels(test, alpha) if line not in said]
-        said.update(lines)
+        lines = [] if labels else [line for test in tests for line in say_labels(test, alpha) if line not in shown]
+        shown.update(lines)
         grids.append(replace(grid, notes=(*grid.notes, *lines)))
         grids += [grid_of_labels(test, None, alpha) for test in tests] if labels else []
     first = grids[0]
@@ -183,9 +183,9 @@ def _plain(found: _Compared) -> dict[str, Any]:
     datasets = over and {**asdict(over), "sentences": [*say_datasets(over)], "cautions": [*cautions_of_datasets(over)]}
     splits = []
     for part, tests in zip(found.splits, found.labels, strict=True):
-        said = {"sentences": [*say_splits(part)], "cautions": [*cautions_of_splits(part)]}
+        words = {"sentences": [*say_splits(part)], "cautions": [*cautions_of_splits(part)]}
         labels = [{**asdict(test), "sentences": [*say_labels(test, part.alpha)]} for test in tests]
-        splits.append({**asdict(part), **said, "labels": labels})
+        splits.append({**asdict(part), **words, "labels": labels})
     return {"metric": found.metric, "left_out": found.left_out, "over_datasets": datasets, "over_splits": splits}
 
 

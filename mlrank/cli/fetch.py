@@ -18,15 +18,16 @@ def fetch(
         list[str] | None,
         typer.Argument(metavar="NAME...|all", help="Catalogue names, or all.", autocompletion=complete_dataset),
     ] = None,
-    show_list: Annotated[bool, typer.Option("--list", help="Print addresses and hashes instead.")] = False,
+    show_list: Annotated[bool, typer.Option("--list", help="Only print addresses and hashes.")] = False,
     mirror: Annotated[
-        list[str] | None, typer.Option("--mirror", metavar="URL", help="A further address, tried after the published.")
+        list[str] | None,
+        typer.Option("--mirror", metavar="URL", help="Another address, tried after the published ones."),
     ] = None,
-    unpinned: Annotated[bool, typer.Option("--unpinned", help="Take files too for which no hash is known.")] = False,
+    unpinned: Annotated[bool, typer.Option("--unpinned", help="Accept files without a known hash.")] = False,
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Bring data sets into the cache: resumed, checked by SHA-256, nothing asked for that is here already.
+    """Download data sets into the cache: files are resumed, checked by SHA-256, and skipped if they are there.
 
     Examples:
 
@@ -53,7 +54,7 @@ def fetch(
 
 
 def fetch_entries(entries: list["Entry"], mirrors: list[str], unpinned: bool, quiet: bool) -> list[str]:
-    """Fetch entries, one after the other; return what is to be said about those that failed."""
+    """Fetch entries, one after the other; return the errors of those that failed."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 

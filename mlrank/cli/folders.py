@@ -20,7 +20,7 @@ class Stored:
     Parameters
     ----------
     records : list of run records, folder by folder
-        Experiments of the same name are told apart by their folders.
+        Experiments of the same name get the names of their folders.
     folders : dict from the experiment's name in `records` to its folder
     metrics : list of str
         Those that the configurations show, in order.

@@ -61,9 +61,9 @@ def plot(
     stored = read_folders(results)
     given = material_of(stored, metric, method, names=kind in ("cooccurrence", "correlation", "all"))
     folder = out or next(iter(stored.folders.values())).path / "figures"
-    wanted = list(KINDS) if kind == "all" else [kind]
+    kinds = list(KINDS) if kind == "all" else [kind]
     drawn = 0
-    for name in wanted:
+    for name in kinds:
         drawn += _draw(name, given, folder, formats, tell=kind == "all")
     if not drawn:
         raise UserError("nothing could be drawn")

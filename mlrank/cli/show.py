@@ -28,7 +28,7 @@ def show_run(folder: "RunFolder", metrics: Sequence[str], as_json: bool) -> int:
 
 
 def show_failures(records: Sequence["RunRecord"]) -> int:
-    """Name the fits that failed, on stderr, and return the exit code."""
+    """Print the fits that failed to stderr, and return the exit code."""
     failed = [record for record in records if not record.done]
     for record in failed:
         print(f"mlrank: {record.label} failed: {record.reason}", file=sys.stderr)

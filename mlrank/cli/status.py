@@ -38,7 +38,7 @@ def status(
 
     * `mlrank status`
     * `mlrank status results/quickstart --json`
-    * `mlrank status my.yaml` tells what `mlrank train my.yaml` would find
+    * `mlrank status my.yaml` shows what `mlrank train my.yaml` would do
     """
     from mlrank.errors import UserError
     from mlrank.experiment.states import run_states

@@ -36,7 +36,7 @@ def train(
 ) -> None:
     """Run the experiment of a YAML file and print its tables.
 
-    Fits that are already in the results folder are not made again, so an interrupted run goes on where it stopped.
+    Fits that are in the results folder are not repeated, so an interrupted run continues where it stopped.
 
     Examples:
 

@@ -126,8 +126,8 @@ def _failure(cls: type[Any], settings: dict[str, Any]) -> str | None:
     try:
         cls(**settings)
     except Exception as error:  # a solver of the user's may refuse its settings in any way
-        told = str(error) if isinstance(error, (ValueError, UserError)) else f"{type(error).__name__}: {error}"
-        return " ".join(told.split()) or type(error).__name__
+        message = str(error) if isinstance(error, (ValueError, UserError)) else f"{type(error).__name__}: {error}"
+        return " ".join(message.split()) or type(error).__name__
     return None
 
 

@@ -37,7 +37,7 @@ _BLOCKS: Mapping[str, type[BaseModel]] = {
 # Where a key that is unknown in its own block may belong; nobody writes the recipe by hand.
 _HOMES = ("datasets", "split", "subset", "search")
 
-_WANTED = {
+_EXPECTED = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",
     "float_type": "a number",
@@ -56,7 +56,7 @@ def load_config(path: Path | str) -> ExperimentConfig:
     Raises
     ------
     UserError
-        If the file is not there (an example of its name that mlrank ships is told), cannot be read or is not YAML;
+        If the file does not exist (the message names an example of that name), cannot be read or is not YAML;
         FileErrors, with a line for each problem, if it is no valid config.
         If it lies in a results folder and names a solver by an import path: such a folder may come from anywhere.
     """
@@ -138,7 +138,7 @@ def _translate(detail: ErrorDetails, findings: Findings) -> None:
     elif kind == "extra_forbidden":
         findings(_unknown_key(str(key), str(where[0]) if len(where) > 1 else None), *where, key=True)
     else:
-        findings(f"{_name(where)} must be {_wanted(kind, context)}, found {show(detail['input'])}", *where)
+        findings(f"{_name(where)} must be {_expected(kind, context)}, found {show(detail['input'])}", *where)
 
 
 def _unknown_key(key: str, block: str | None) -> str:
@@ -156,7 +156,7 @@ def _name(where: tuple[str | int, ...]) -> str:
     return f"each of '{where[-2]}'" if len(where) > 1 and isinstance(where[-1], int) else f"'{where[-1]}'"
 
 
-def _wanted(kind: str, context: dict[str, Any]) -> str:
+def _expected(kind: str, context: dict[str, Any]) -> str:
     if kind == "greater_than":
         return f"above {context['gt']:g}"
     if kind == "greater_than_equal":
@@ -165,4 +165,4 @@ def _wanted(kind: str, context: dict[str, Any]) -> str:
         return f"below {context['lt']:g}"
     if kind == "too_short":
         return "a list of one item or more"
-    return _WANTED[kind]
+    return _EXPECTED[kind]

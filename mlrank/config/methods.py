@@ -51,10 +51,10 @@ def _check_name(name: str, lowered: dict[str, str], findings: Findings) -> None:
         check_file_name("a method's name", name)
     except ValueError as error:
         findings(str(error), "methods", name, key=True)
-    twin = lowered.setdefault(name.lower(), name)
-    if twin != name:
+    other = lowered.setdefault(name.lower(), name)
+    if other != name:
         findings(
-            f"the methods '{twin}' and '{name}' differ only in case, as some file systems do not",
+            f"the methods '{other}' and '{name}' differ only in case, as some file systems do not",
             "methods",
             name,
             key=True,

@@ -61,8 +61,8 @@ def _label_columns(value: Any) -> Any:
         return names
     if isinstance(names, tuple) and names and all(isinstance(name, str) for name in names):
         return names
-    wanted = "n for the first n columns, -n for the last n, or a list of names in quotes"
-    raise ValueError(f"'label_columns' must be {wanted}; found {show(value)}")
+    expected = "n for the first n columns, -n for the last n, or a list of names in quotes"
+    raise ValueError(f"'label_columns' must be {expected}; found {show(value)}")
 
 
 def _variables(value: Any) -> Any:
@@ -177,7 +177,7 @@ class SplitConfig(BaseModel):
 
 
 class SubsetConfig(BaseModel):
-    """What is kept of a data set: so many rows, labels and features; None keeps all."""
+    """The part of a data set that is used: so many rows, labels and features; None uses all."""
 
     model_config = _FROZEN
 

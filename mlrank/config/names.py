@@ -201,12 +201,12 @@ def _module(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(error.name + ".")):
             raise ValueError(f"no module named '{error.name}'; is its folder on PYTHONPATH?") from None
-        raise ValueError(f"module '{name}' cannot be imported: {_told(error)}") from None
+        raise ValueError(f"module '{name}' cannot be imported: {_described(error)}") from None
     except Exception as error:  # the user's module may fail in any way
-        raise ValueError(f"module '{name}' cannot be imported: {_told(error)}") from error
+        raise ValueError(f"module '{name}' cannot be imported: {_described(error)}") from error
 
 
-def _told(error: Exception) -> str:
+def _described(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())
 
 

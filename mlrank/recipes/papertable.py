@@ -18,7 +18,7 @@ class TableLayout(BaseModel):
     ----------
     caption : what the paper says of it
     dataset : what the paper calls the data
-    rows, cols : what rows and columns are for; where a table has one metric, or one data set, that need not be said
+    rows, cols : what rows and columns are for; with one metric, or one data set, that side may be left out
     corner : what stands above the names of the rows
     metrics : per metric, or "fit_seconds", what the paper calls it, in its order
     methods : per method what the paper calls it, in its order

@@ -1,4 +1,4 @@
-"""What all recipes came to, on one page: a line for each table of each paper, then every claim with its verdict."""
+"""The results of all recipes on one page: a line for each table of each paper, then every claim with its verdict."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -53,7 +53,7 @@ def render_summary(outcomes: Sequence[TableOutcome]) -> str:
     for paper in dict.fromkeys(outcome.paper for outcome in outcomes):
         mine = [outcome for outcome in outcomes if outcome.paper == paper]
         lines += [f"## {markdown(paper)}", "", *markdown_table(HEADER, [_row(o) for o in mine], SIDES), ""]
-        lines += [*(line for outcome in mine for line in _told(outcome)), ""]
+        lines += [*(line for outcome in mine for line in _lines(outcome)), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -98,7 +98,7 @@ def _row(outcome: TableOutcome) -> list[str]:
     return [linked, outcome.recipe, markdown(found.dataset), GRADES[found.grade], *map(str, numbers)]
 
 
-def _told(outcome: TableOutcome) -> list[str]:
+def _lines(outcome: TableOutcome) -> list[str]:
     where = f"**{markdown(outcome.table)}, {outcome.recipe}**"
     if outcome.comparison is None:
         return [f"- {where}: not run: {markdown(outcome.problem)}"]

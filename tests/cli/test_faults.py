@@ -42,7 +42,7 @@ def mlrank(monkeypatch, capsys, tmp_path):
         (OSError(28, "No space left on device"), "mlrank: cannot write the output: no space left on device"),
         (MemoryError("Unable to allocate 72.8 TiB"), "mlrank: not enough memory: Unable to allocate 72.8 TiB"),
         (MemoryError(), "mlrank: not enough memory: none is left"),
-        (RuntimeError("cannot cache function 'f': no locator available"), "mlrank: compiled code can be kept neither"),
+        (RuntimeError("cannot cache function 'f': no locator available"), "mlrank: compiled code can be stored"),
     ],
 )
 def test_what_no_module_tells_is_told_in_one_line(mlrank, monkeypatch, error, line):

@@ -155,42 +155,63 @@ def document_of(mapping: Mapping[str, Any], name: str) -> Document:
     FileErrors
         For every value that a YAML file could not hold.
     """
-    positions = Positions(name, {}, {})
-    problems: list[UserError] = []
-    data = {}
-    if isinstance(plain := _plain(mapping, (), positions, problems), dict):
-        data = plain
-    if problems:
-        raise FileErrors(problems)
-    return Document(data, positions, problems)
+    copier = _Copier(Positions(name, {}, {}))
+    data = copier.copy(mapping, ())
+    if copier.problems:
+        raise FileErrors(copier.problems)
+    return Document(data, copier.positions, [])
 
 
-def _plain(value: Any, where: Where, positions: Positions, problems: list[UserError]) -> Any:
-    """Return a copy made of dicts, lists, str, int, float, bool and None; other values are added to `problems`."""
-    message = None
-    if len(where) > MAX_DEPTH:
-        message = f"values are nested more than {MAX_DEPTH} deep"
-    elif value is None or isinstance(value, bool | str):
-        return value
-    elif isinstance(value, Integral):
-        if abs(int(value)) < INT_LIMIT:
-            return int(value)
-        message = _TOO_LARGE
-    elif isinstance(value, Real):
-        return float(value)
-    elif isinstance(value, PathLike):
-        return fspath(value)
-    elif isinstance(value, list | tuple):
-        return [_plain(item, (*where, place), positions, problems) for place, item in enumerate(value)]
-    elif isinstance(value, Mapping):
-        wrong = next((key for key in value if not isinstance(key, str)), None)
-        if wrong is None:
-            return {str(key): _plain(inner, (*where, key), positions, problems) for key, inner in value.items()}
-        message = f"keys must be text, found {wrong!r}"
-    problems.append(positions.error(message or f"{type(value).__name__} is no plain value", *where))
-    return None
+class _Copier:
+    """Copies data of Python into dicts, lists, str, int, float, bool and None, noting what is none of these."""
+
+    def __init__(self, positions: Positions) -> None:
+        self.positions = positions
+        self.problems: list[UserError] = []
+        self.open: list[object] = []
+
+    def copy(self, value: Any, where: Where) -> Any:
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, str):
+            return self.complain(_HALF_A_PAIR, where) if _has_half_a_pair(value) else str(value)
+        if isinstance(value, Integral):
+            return int(value) if abs(int(value)) < INT_LIMIT else self.complain(_TOO_LARGE, where)
+        if isinstance(value, Real):
+            return float(value)
+        if isinstance(value, PathLike):
+            return fspath(value)
+        if not isinstance(value, Mapping | list | tuple):
+            return self.complain(f"{type(value).__name__} is no plain value", where)
+        if any(value is outer for outer in self.open):
+            return self.complain("a value contains itself", where)
+        if len(where) >= MAX_DEPTH:
+            return self.complain(f"values are nested more than {MAX_DEPTH} deep", where)
+        self.open.append(value)
+        if isinstance(value, Mapping):
+            result: Any = {key: self.copy(inner, (*where, key)) for key, inner in value.items() if self.key(key, where)}
+        else:
+            result = [self.copy(item, (*where, place)) for place, item in enumerate(value)]
+        self.open.pop()
+        return result
+
+    def key(self, key: object, where: Where) -> bool:
+        if isinstance(key, str) and key.strip() and key.isprintable():
+            return True
+        self.complain(f"a key must be printable text, found {key!a}", where)
+        return False
+
+    def complain(self, message: str, where: Where) -> Any:
+        """Note a problem, and return None in place of the value."""
+        self.problems.append(self.positions.error(message, *where))
+        return None
 
 
+def _has_half_a_pair(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+_HALF_A_PAIR = "half of a surrogate pair is not text"
 _TOO_LARGE = "whole numbers must stay within 64 bits; write 1e30 for a large one"
 
 
@@ -318,8 +339,8 @@ class _Builder:
 
     def scalar(self, node: yaml.ScalarNode) -> Any:
         text = node.value
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            self.complain("half of a surrogate pair is not text", node)
+        if _has_half_a_pair(text):
+            self.complain(_HALF_A_PAIR, node)
             return ""
         if node.style is not None:
             return text

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from mlrank.cli.folders import Stored
     from mlrank.tables import Layout
 
-__all__ = ["TableFormat", "TableLayout", "TableSide", "table"]
+__all__ = ["LayoutName", "SideName", "TableFormat", "table"]
 
 
 class TableFormat(StrEnum):
@@ -27,13 +27,13 @@ class TableFormat(StrEnum):
     json = "json"
 
 
-class TableLayout(StrEnum):
+class LayoutName(StrEnum):
     """Whose layout tables have."""
 
     paper = "paper"
 
 
-class TableSide(StrEnum):
+class SideName(StrEnum):
     """What tables, their rows and their columns are for."""
 
     dataset = "dataset"
@@ -47,13 +47,11 @@ def table(
     runtime: Annotated[
         bool, typer.Option("--runtime", help="Show times and memory; of metrics those that are named.")
     ] = False,
-    by: Annotated[
-        TableSide | None, typer.Option("--by", help="One table for each of these (default: dataset).")
-    ] = None,
-    rows: Annotated[TableSide | None, typer.Option("--rows", help="What the rows are (default: method).")] = None,
-    cols: Annotated[TableSide | None, typer.Option("--cols", help="What the columns are (default: metric).")] = None,
+    by: Annotated[SideName | None, typer.Option("--by", help="One table for each of these (default: dataset).")] = None,
+    rows: Annotated[SideName | None, typer.Option("--rows", help="What the rows are (default: method).")] = None,
+    cols: Annotated[SideName | None, typer.Option("--cols", help="What the columns are (default: metric).")] = None,
     layout: Annotated[
-        TableLayout | None,
+        LayoutName | None,
         typer.Option("--layout", help="paper: rows, columns, names and digits of the paper's own table, of recipes."),
     ] = None,
     format: Annotated[TableFormat, typer.Option("--format", "-f", help="How to print.")] = TableFormat.rich,

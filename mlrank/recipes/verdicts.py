@@ -9,7 +9,7 @@ from mlrank.arrays import FloatArray
 from mlrank.recipes.evidence import ALPHA
 from mlrank.stats import resampled_t, say_p
 
-__all__ = ["CELL_VERDICTS", "CLAIM_VERDICTS", "NEAR", "NEAR_SHARE", "Judged", "judge_cell", "printed_decimals"]
+__all__ = ["CELL_VERDICTS", "CLAIM_VERDICTS", "NEAR", "NEAR_SHARE", "CellVerdict", "judge_cell", "printed_decimals"]
 
 # No further apart than this, nor than this share of the paper's number.
 NEAR, NEAR_SHARE = 0.02, 0.1
@@ -42,7 +42,7 @@ CLAIM_VERDICTS: Mapping[str, str] = {
 }
 
 
-class Judged(NamedTuple):
+class CellVerdict(NamedTuple):
     """A verdict of CELL_VERDICTS and the reason for it."""
 
     verdict: str
@@ -61,7 +61,9 @@ def printed_decimals(numbers: Iterable[float | None]) -> int:
     return max((len(repr(number).partition(".")[2]) for number in numbers if number is not None), default=0)
 
 
-def judge_cell(values: FloatArray | None, paper: float | None, grade: str, decimals: int, test_share: float) -> Judged:
+def judge_cell(
+    values: FloatArray | None, paper: float | None, grade: str, decimals: int, test_share: float
+) -> CellVerdict:
     """Return what our values over the splits say of the paper's number.
 
     Parameters
@@ -73,11 +75,11 @@ def judge_cell(values: FloatArray | None, paper: float | None, grade: str, decim
     test_share : test rows for each training row
     """
     if grade == "stand-in":
-        return Judged("not comparable", "stand-in data: nothing in them is the paper's")
+        return CellVerdict("not comparable", "stand-in data: nothing in them is the paper's")
     if paper is None:
-        return Judged("not comparable", "the paper gives no number")
+        return CellVerdict("not comparable", "the paper gives no number")
     if values is None:
-        return Judged("not comparable", "no number of ours on every split")
+        return CellVerdict("not comparable", "no number of ours on every split")
     difference = float(values.mean()) - paper
     near = abs(difference) <= min(NEAR, NEAR_SHARE * abs(paper))
     rounded = bool(np.isclose(round(float(values.mean()), decimals), paper, rtol=0, atol=1e-12))
@@ -88,12 +90,12 @@ def judge_cell(values: FloatArray | None, paper: float | None, grade: str, decim
         size = f"the paper's number in the {decimals} decimals it prints"
     reason = f"{size}; {told}"
     if not (near or agrees):
-        return Judged("differs", reason)
+        return CellVerdict("differs", reason)
     if near and agrees and grade != "related":
-        return Judged("matches", reason)
+        return CellVerdict("matches", reason)
     if near and agrees:
-        return Judged("close", f"{reason}; of a related collection, so no match")
-    return Judged("close", reason)
+        return CellVerdict("close", f"{reason}; of a related collection, so no match")
+    return CellVerdict("close", reason)
 
 
 def _interval(values: FloatArray, paper: float, test_share: float) -> tuple[bool, str]:

@@ -1,7 +1,9 @@
 import math
 import pickle
 import re
+from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 from mlrank.errors import UserError
 from mlrank.scalars import plain_scalar
-from mlrank.yamlfile import FileErrors, dump_yaml, load_yaml, parse_yaml
+from mlrank.yamlfile import FileErrors, document_of, dump_yaml, load_yaml, parse_yaml
 
 
 def told(text: str) -> list[str]:
@@ -221,6 +223,7 @@ def test_dump_reads_back_as_the_same_data(value):
     document = parse_yaml(dump_yaml(value), "f.yaml")
     assert document.problems == []
     assert typed(document.data) == typed(value)
+    assert typed(document_of(value, "mapping").data) == typed(value)
 
 
 @settings(max_examples=300, deadline=None)
@@ -233,3 +236,34 @@ def test_any_text_is_data_or_a_one_line_error(source):
 def test_dump_differs_from_pyyaml_only_in_quotes():
     assert dump_yaml({"b": "1e3", "a": ["x", 1]}) == "b: '1e3'\na:\n- x\n- 1\n"
     assert yaml.safe_load(dump_yaml({"a": 1.5, "b": None})) == {"a": 1.5, "b": None}
+
+
+def test_a_mapping_of_python_becomes_plain_data():
+    given = {"a": (1, np.int64(2)), "b": np.float64(0.5), "c": {"d": Path("x") / "y"}, "e": True}
+    data = document_of(given, "mapping").data
+    assert data == {"a": [1, 2], "b": 0.5, "c": {"d": str(Path("x") / "y")}, "e": True}
+    assert [type(value) for value in (*data["a"], data["b"], data["e"])] == [int, int, float, bool]
+
+
+def test_every_value_that_yaml_could_not_hold_is_named_by_its_keys():
+    ring = []
+    ring += [ring, ring]
+    given = {"a": {"b": [1, {2}]}, "c": 2**63, 3: "x", "d": "\ud800", "ring": ring}
+    with pytest.raises(FileErrors) as caught:
+        document_of(given, "experiment")
+    assert [str(problem) for problem in caught.value.problems] == [
+        "experiment: a.b.1: set is no plain value",
+        "experiment: c: whole numbers must stay within 64 bits; write 1e30 for a large one",
+        "experiment: a key must be printable text, found 3",
+        "experiment: d: half of a surrogate pair is not text",
+        "experiment: ring.0: a value contains itself",
+        "experiment: ring.1: a value contains itself",
+    ]
+
+
+def test_a_deep_mapping_is_refused():
+    deep = {}
+    for _ in range(60):
+        deep = {"a": deep}
+    with pytest.raises(FileErrors, match="nested more than 50 deep"):
+        document_of(deep, "mapping")

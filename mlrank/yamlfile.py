@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import yaml
 from yaml.composer import Composer
@@ -23,11 +23,23 @@ from yaml.scanner import Scanner
 from mlrank.errors import UserError
 from mlrank.scalars import INT_LIMIT, plain_scalar
 
-__all__ = ["Document", "FileErrors", "Positions", "document_of", "dump_yaml", "load_yaml", "parse_yaml", "read_yaml"]
+__all__ = [
+    "Document",
+    "FileErrors",
+    "Positions",
+    "YamlMapping",
+    "document_of",
+    "dump_yaml",
+    "load_yaml",
+    "parse_yaml",
+    "read_yaml",
+]
 
 MAX_DEPTH = 50
 MAX_VALUES = 100_000
 
+# A mapping as a YAML file holds it; values are mappings, lists, str, int, float, bool or None.
+YamlMapping: TypeAlias = dict[str, Any]
 Where = tuple[str | int, ...]
 Position = tuple[int, int]
 
@@ -83,12 +95,12 @@ class Positions:
 class Document(NamedTuple):
     """What one YAML text holds: plain data, positions, and the problems that did not stop the reading."""
 
-    data: dict[str, Any]
+    data: YamlMapping
     positions: Positions
     problems: list[UserError]
 
 
-def load_yaml(path: Path | str) -> tuple[dict[str, Any], Positions]:
+def load_yaml(path: Path | str) -> tuple[YamlMapping, Positions]:
     """Read a YAML file whose top level is a mapping.
 
     Returns
@@ -312,8 +324,8 @@ class _Builder:
         self.open.pop()
         return result
 
-    def mapping(self, node: yaml.MappingNode, where: Where) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def mapping(self, node: yaml.MappingNode, where: Where) -> YamlMapping:
+        result: YamlMapping = {}
         for key_node, value_node in node.value:
             key = self.key(key_node)
             if key is None:

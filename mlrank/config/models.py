@@ -17,7 +17,7 @@ from mlrank.config.names import (
     variable_roles,
 )
 from mlrank.config.places import Places
-from mlrank.yamlfile import Positions
+from mlrank.yamlfile import Positions, YamlMapping
 
 __all__ = ["DatasetConfig", "ExperimentConfig", "RecipeConfig", "SearchConfig", "SplitConfig", "SubsetConfig"]
 
@@ -124,7 +124,7 @@ class DatasetConfig(BaseModel):
         _raise_all(found)
         return self
 
-    def resolved(self) -> str | dict[str, Any]:
+    def resolved(self) -> str | YamlMapping:
         """Return the YAML value that reads back as an equal data set."""
         given = self.model_dump(exclude_none=True)
         if isinstance(self.label_columns, tuple):
@@ -170,7 +170,7 @@ class SplitConfig(BaseModel):
         _raise_all(found)
         return self
 
-    def resolved(self) -> dict[str, Any]:
+    def resolved(self) -> YamlMapping:
         """Return the YAML value that reads back as an equal split."""
         hidden = {"missing_labels": self.missing_labels} if self.missing_labels else {}
         return {"kind": self.kind, **{key: getattr(self, key) for key in _SPLIT_USES[self.kind]}, **hidden}
@@ -285,7 +285,7 @@ class ExperimentConfig(BaseModel):
         _raise_all(found)
         return self
 
-    def resolved(self) -> dict[str, Any]:
+    def resolved(self) -> YamlMapping:
         """Return plain values, nothing left out, that load again as an equal config.
 
         Write them with `mlrank.yamlfile.dump_yaml`: the order of keys is the order of methods and axes.

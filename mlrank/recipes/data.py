@@ -6,6 +6,7 @@ from typing import Any
 
 from mlrank.errors import UserError, unknown_name
 from mlrank.recipes.recipe import GRADES, USER, DataOption, Recipe
+from mlrank.yamlfile import YamlMapping
 
 __all__ = ["banner", "better_options", "choose_data", "experiment_mapping"]
 
@@ -60,7 +61,7 @@ def _called(option: DataOption) -> str:
     return "your files" if option.dataset == USER else option.dataset
 
 
-def experiment_mapping(recipe: Recipe, option: DataOption, grid: str, user_data: Any = None) -> dict[str, Any]:
+def experiment_mapping(recipe: Recipe, option: DataOption, grid: str, user_data: Any = None) -> YamlMapping:
     """Return the experiment as the mapping that a YAML config would hold.
 
     The experiment is named after the recipe; after the grid too unless it is the default one, so that results of

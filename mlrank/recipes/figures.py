@@ -9,6 +9,7 @@ from mlrank.plots import Curve, Level, Panel, PanelFigure
 from mlrank.recipes.claims import Record
 from mlrank.recipes.recipe import Recipe
 from mlrank.recipes.recipe_parts import GRADES, USER, DataOption, FigureRecipe, grade_on
+from mlrank.yamlfile import YamlMapping
 
 __all__ = ["FLAT", "figure_experiments", "paper_figure"]
 
@@ -19,7 +20,7 @@ FLAT = "flat"
 
 def figure_experiments(
     recipe: Recipe, name: str, option: DataOption, user_data: Any = None
-) -> Iterator[tuple[float | str, dict[str, Any]]]:
+) -> Iterator[tuple[float | str, YamlMapping]]:
     """Yield (value on the x axis or FLAT, experiment as the mapping that a YAML config would hold).
 
     Parameters
@@ -44,7 +45,7 @@ def figure_experiments(
         yield FLAT, {"name": f"{recipe.name}-{name}-{FLAT}", **base, "methods": deepcopy(figure.flat)}
 
 
-def _set(experiment: dict[str, Any], where: str, value: float) -> None:
+def _set(experiment: YamlMapping, where: str, value: float) -> None:
     part, key = where.split(".")
     targets = experiment["methods"].values() if part == "settings" else [experiment.setdefault(part, {})]
     for target in targets:

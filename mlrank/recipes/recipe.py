@@ -25,7 +25,7 @@ from mlrank.recipes.recipe_parts import (
     YAxis,
 )
 from mlrank.resources import shipped
-from mlrank.yamlfile import FileErrors, Positions, load_yaml
+from mlrank.yamlfile import FileErrors, Positions, YamlMapping, load_yaml
 
 __all__ = [
     "GRADES",
@@ -73,8 +73,8 @@ class Recipe(BaseModel):
     table: str
     protocol: tuple[str, ...] = ()
     data: tuple[DataOption, ...] = Field(min_length=1)
-    experiment: dict[str, Any]
-    grids: dict[str, dict[str, dict[str, Any]]] = Field(min_length=1)
+    experiment: YamlMapping
+    grids: dict[str, dict[str, YamlMapping]] = Field(min_length=1)
     default_grid: str = "coarse"
     effort: dict[str, Effort] = {}
     expected: dict[str, dict[str, float | None]] = Field(min_length=1)

@@ -1,9 +1,11 @@
 """The parts of a recipe: data options, claims and figures, as frozen objects."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from mlrank.yamlfile import YamlMapping
 
 __all__ = [
     "FROZEN",
@@ -66,8 +68,8 @@ class DataOption(BaseModel):
     grade: Literal["exact", "same-source", "related", "stand-in"]
     note: str
     how_to: str
-    subset: dict[str, Any] | None = None
-    split: dict[str, Any] | None = None
+    subset: YamlMapping | None = None
+    split: YamlMapping | None = None
 
 
 def grade_on(option: DataOption, stand_in: bool) -> str:
@@ -80,9 +82,9 @@ class Effort(BaseModel):
 
     model_config = FROZEN
 
-    split: dict[str, Any] = {}
-    search: dict[str, Any] = {}
-    subset: dict[str, Any] = {}
+    split: YamlMapping = {}
+    search: YamlMapping = {}
+    subset: YamlMapping = {}
 
 
 class Claim(BaseModel):
@@ -137,7 +139,7 @@ class TimesTable(BaseModel):
 
     table: str
     protocol: tuple[str, ...] = ()
-    methods: dict[str, dict[str, Any]] = Field(min_length=2)
+    methods: dict[str, YamlMapping] = Field(min_length=2)
     expected: dict[str, float | None] = Field(min_length=2)
     spread: dict[str, float] = {}
     claim: str
@@ -189,13 +191,13 @@ class FigureRecipe(BaseModel):
     values: tuple[int | float, ...] = Field(min_length=1)
     x: XAxis
     y: YAxis
-    methods: dict[str, dict[str, Any]] = Field(min_length=1)
-    flat: dict[str, dict[str, Any]] = {}
+    methods: dict[str, YamlMapping] = Field(min_length=1)
+    flat: dict[str, YamlMapping] = {}
     panels: dict[str, tuple[str, ...]] = Field(min_length=1)
     paper_at: float | None = None
     data: tuple[DataOption, ...] = ()
-    subset: dict[str, Any] | None = None
-    split: dict[str, Any] | None = None
+    subset: YamlMapping | None = None
+    split: YamlMapping | None = None
 
 
 class RegionsRecipe(BaseModel):
@@ -234,6 +236,6 @@ class RelatedTable(BaseModel):
     title: str
     protocol: tuple[str, ...] = ()
     method: str
-    settings: dict[str, Any]
+    settings: YamlMapping
     n_related: int = Field(default=2, ge=1)
     expected: dict[str, str] = {}

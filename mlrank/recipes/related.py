@@ -7,6 +7,7 @@ from mlrank.recipes.data import experiment_mapping
 from mlrank.recipes.recipe import Recipe
 from mlrank.recipes.recipe_parts import GRADES, DataOption, RelatedTable, grade_on, is_called
 from mlrank.tables import Grid, Shown
+from mlrank.yamlfile import YamlMapping
 
 __all__ = ["Related", "related_grid", "related_mapping", "related_of"]
 
@@ -20,7 +21,7 @@ def related_of(recipe: Recipe, table: str) -> RelatedTable | None:
     return found if found is not None and is_called(found.table, table) else None
 
 
-def related_mapping(recipe: Recipe, table: RelatedTable, option: DataOption, user_data: Any = None) -> dict[str, Any]:
+def related_mapping(recipe: Recipe, table: RelatedTable, option: DataOption, user_data: Any = None) -> YamlMapping:
     """Return the experiment as the mapping that a YAML config would hold: one method, on the recipe's first split."""
     mapping = experiment_mapping(recipe, option, recipe.default_grid, user_data)
     methods = {table.method: dict(table.settings)}

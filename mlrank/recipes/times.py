@@ -13,6 +13,7 @@ from mlrank.recipes.data import experiment_mapping
 from mlrank.recipes.evidence import Finding, better, decide
 from mlrank.recipes.recipe import GRADES, DataOption, Recipe, TimesTable
 from mlrank.recipes.recipe_parts import grade_on, is_called
+from mlrank.yamlfile import YamlMapping
 
 __all__ = ["compare_times", "times_mapping", "times_of"]
 
@@ -36,7 +37,7 @@ def times_of(recipe: Recipe, table: str) -> TimesTable:
     return known
 
 
-def times_mapping(recipe: Recipe, times: TimesTable, option: DataOption, user_data: Any = None) -> dict[str, Any]:
+def times_mapping(recipe: Recipe, times: TimesTable, option: DataOption, user_data: Any = None) -> YamlMapping:
     """Return the experiment as the mapping that a YAML config would hold: the recipe's, with the methods timed."""
     mapping = experiment_mapping(recipe, option, recipe.default_grid, user_data)
     methods = {name: dict(settings) for name, settings in times.methods.items()}

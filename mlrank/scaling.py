@@ -76,7 +76,9 @@ class ColumnScaling:
             raise ValueError("the scaling was fitted to the other kind of features: dense and sparse do not mix")
         if issparse(X):
             return csr_array((X.data / self.divisor[X.indices], X.indices, X.indptr), shape=X.shape)
-        return (X - self.shift) / self.divisor
+        scaled = X - self.shift
+        scaled /= self.divisor  # a quotient by itself would be one more array of the size of X
+        return scaled
 
     def arrays(self) -> Mapping[str, FloatArray]:
         """Return `divisor` and, where there is one, `shift`."""

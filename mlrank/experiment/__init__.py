@@ -1,8 +1,8 @@
 """The whole chain, once: dataset > split > search > fit > threshold > metrics > result."""
 
-from mlrank.experiment.data import Data, plan
+from mlrank.experiment.data import SplitDataset, plan
 from mlrank.experiment.events import Event
 from mlrank.experiment.run import plan_cells, run
 from mlrank.experiment.trials import stored_trials
 
-__all__ = ["Data", "Event", "plan", "plan_cells", "run", "stored_trials"]
+__all__ = ["Event", "SplitDataset", "plan", "plan_cells", "run", "stored_trials"]

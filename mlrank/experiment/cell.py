@@ -10,7 +10,7 @@ import numpy as np
 from mlrank import __version__
 from mlrank.arrays import IntArray
 from mlrank.config import ExperimentConfig, GridPoint, MethodConfig
-from mlrank.experiment.data import Data
+from mlrank.experiment.data import SplitDataset
 from mlrank.experiment.events import RunName
 from mlrank.experiment.points import equivalent_points, method_inputs, point_of
 from mlrank.metrics import METRICS
@@ -51,7 +51,7 @@ class Cell:
 
     config: ExperimentConfig
     method: MethodConfig
-    data: Data
+    data: SplitDataset
     split: Split
     folds: tuple[tuple[IntArray, IntArray], ...]
     mask: int
@@ -227,13 +227,13 @@ class Cell:
         return Task(self.chain, points, train, test, search.metric, time_limit=limit, mask=mask, unlabeled=unlabeled)
 
 
-def cells(config: ExperimentConfig, data: Data) -> Iterator[Cell]:
+def cells(config: ExperimentConfig, data: SplitDataset) -> Iterator[Cell]:
     """Yield the cells of one data set, split by split."""
     search = config.search
     of_methods = {method.name: method_inputs(method) for method in config.methods.values()}
     for number, split in enumerate(data.splits):
         mask = data.mask(number)
-        known = None if data.known is None else data.known[mask]
+        known = None if data.task_data.known is None else data.task_data.known[mask]
         seed = drawn_seed(data=data.hash, split=split.name, seed=config.seed)
         Y = data.dataset.Y[split.train]
         with config.places.errors_at("search", about=f"'{data.dataset.name}': "):

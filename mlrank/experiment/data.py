@@ -9,37 +9,33 @@ from mlrank.arrays import BoolArray
 from mlrank.config import DatasetConfig, ExperimentConfig
 from mlrank.datasets import Dataset, dataset_hash, hide_labels, load_dataset, subset
 from mlrank.errors import UserError
-from mlrank.search import Table
+from mlrank.search import TaskData
 from mlrank.splits import Split, make_splits
 
-__all__ = ["Data", "plan"]
+__all__ = ["SplitDataset", "plan"]
 
 
 @dataclass(frozen=True)
-class Data:
-    """A data set ready to be used: subset taken, splits drawn, and what was changed on the way said.
+class SplitDataset:
+    """A data set ready to be used: subset taken, splits drawn.
 
-    `known` (n_masks, n_samples, n_labels) says which label entries may be looked at, with one mask for each split if
-    some are hidden and else one for all; None if all are known.
+    `changes` says what was changed on the way; `task_data` is what workers see, with one mask of known labels for each
+    split if some are hidden, and else one for all, or none.
     """
 
     dataset: Dataset
     hash: str
     splits: tuple[Split, ...]
     changes: tuple[str, ...]
-    known: BoolArray | None = None
-
-    @property
-    def table(self) -> Table:
-        """The data as workers see them."""
-        return Table(self.dataset.X, self.dataset.Y, self.known)
+    task_data: TaskData
 
     def mask(self, number: int) -> int:
         """Return the place of the mask of the split with this number."""
-        return number if self.known is not None and len(self.known) > 1 else 0
+        known = self.task_data.known
+        return number if known is not None and len(known) > 1 else 0
 
 
-def plan(config: ExperimentConfig) -> list[Data]:
+def plan(config: ExperimentConfig) -> list[SplitDataset]:
     """Load every data set, take the subset and draw the splits.
 
     Raises
@@ -48,7 +44,7 @@ def plan(config: ExperimentConfig) -> list[Data]:
         If a data set is missing or damaged, or cannot be split or cut as the configuration asks, or has the name of
         another one.
     """
-    found: dict[str, Data] = {}
+    found: dict[str, SplitDataset] = {}
     for place, entry in enumerate(config.datasets):
         with config.places.errors_at("datasets", place):
             dataset = _load(entry)
@@ -59,7 +55,7 @@ def plan(config: ExperimentConfig) -> list[Data]:
     return list(found.values())
 
 
-def _prepare_data(config: ExperimentConfig, dataset: Dataset) -> Data:
+def _prepare_data(config: ExperimentConfig, dataset: Dataset) -> SplitDataset:
     with config.places.errors_at("subset"):
         dataset, changes = subset(dataset, **config.subset.model_dump(), seed=config.seed)
     how = config.split.model_dump(exclude={"missing_labels"})
@@ -67,7 +63,8 @@ def _prepare_data(config: ExperimentConfig, dataset: Dataset) -> Data:
         splits = make_splits(dataset.Y, dataset.official, config.seed, **how)
     known, said = _known(config, dataset, splits)
     changes = [*changes, *_split_notes(config, splits), *_label_notes(dataset, splits), *said]
-    return Data(dataset, dataset_hash(dataset), tuple(splits), tuple(changes), known)
+    task_data = TaskData(dataset.X, dataset.Y, known)
+    return SplitDataset(dataset, dataset_hash(dataset), tuple(splits), tuple(changes), task_data)
 
 
 def _known(config: ExperimentConfig, dataset: Dataset, splits: list[Split]) -> tuple[BoolArray | None, list[str]]:

@@ -74,7 +74,7 @@ def _of_data(mine: Sequence[Cell], folder: RunFolder, journal: Mapping[str, Tria
         name = cell.method.name
         if name not in pilots:
             middle = (len(cell.grid) - 1) // 2
-            pilots[name] = Pilot(cell.refit_task(middle, 0), cell.data.table)
+            pilots[name] = Pilot(cell.refit_task(middle, 0), cell.data.task_data)
         record = folder.find_run(*cell.name)
         is_fitted = record is not None and record.key == cell.key
         yield _of_cell(cell, pilots[name], journal, is_fitted)

@@ -9,7 +9,7 @@ from mlrank.config import ExperimentConfig
 from mlrank.errors import UserError, unknown_name
 from mlrank.experiment.cell import Cell, cells
 from mlrank.experiment.coordinator import Coordinator
-from mlrank.experiment.data import Data, plan
+from mlrank.experiment.data import SplitDataset, plan
 from mlrank.experiment.events import Event, MissingFits, Notify, PlanEvent, RunEvent, TrialEvent, log_line
 from mlrank.experiment.kernels import check_kernels
 from mlrank.experiment.points import idle_settings
@@ -22,7 +22,7 @@ from mlrank.thresholds import THRESHOLDS
 __all__ = ["plan_cells", "run"]
 
 LOG_LEVELS = ("debug", "info", "error")
-Planned = tuple[Data, list[Cell]]
+Planned = tuple[SplitDataset, list[Cell]]
 
 
 def run(
@@ -79,7 +79,7 @@ def run(
             notify(_plan_event(config, planned, todo, coordinator, fitting or None, requested))
             for data, mine in todo:
                 if mine:
-                    workers.load(data.table)
+                    workers.load(data.task_data)
                     coordinator.search(mine)
                     coordinator.refit(mine)
     write_tables(folder, folder.runs(), config.metrics)
@@ -141,9 +141,9 @@ def plan_cells(config: ExperimentConfig) -> list[Planned]:
     return planned
 
 
-def _check_unknown(config: ExperimentConfig, data: Data) -> None:
+def _check_unknown(config: ExperimentConfig, data: SplitDataset) -> None:
     """Refuse unknown labels if a solver cannot leave them out, unless the configuration says what they count as."""
-    if data.known is None or config.unknown_labels != "refuse":
+    if data.task_data.known is None or config.unknown_labels != "refuse":
         return
     blind = [method for method in config.methods.values() if not Capabilities.of(method.solver_class).uses_known]
     if blind:
@@ -155,7 +155,7 @@ def _check_unknown(config: ExperimentConfig, data: Data) -> None:
         )
 
 
-def _check_thresholds(config: ExperimentConfig, data: Data) -> None:
+def _check_thresholds(config: ExperimentConfig, data: SplitDataset) -> None:
     """Refuse thresholds that do not fit the number of labels."""
     for method in config.methods.values():
         kind: Any = THRESHOLDS[method.threshold]
@@ -188,6 +188,6 @@ def _largest_fit(planned: Sequence[Planned]) -> float:
     found = [0.0]
     for data, mine in planned:
         for cell in {cell.method.name: cell for cell in mine}.values():
-            pilot = Pilot(cell.refit_task(0, 0), data.table)
+            pilot = Pilot(cell.refit_task(0, 0), data.task_data)
             found.append(pilot.memory(cell.split.train.size))
     return max(found)

@@ -5,7 +5,7 @@ from mlrank.search.estimates import Estimate, Pilot, available_memory, workers_t
 from mlrank.search.pools import Pool, local_pool, pools_ahead
 from mlrank.search.schedule import execute
 from mlrank.search.strategies import STRATEGIES, Plan, count_fits
-from mlrank.search.task_data import Table
+from mlrank.search.task_data import TaskData
 from mlrank.search.tasks import Chain, Point, Refit, Result, Task, groups
 
 __all__ = [
@@ -18,8 +18,8 @@ __all__ = [
     "Pool",
     "Refit",
     "Result",
-    "Table",
     "Task",
+    "TaskData",
     "available_memory",
     "cluster_pool",
     "count_fits",

@@ -13,7 +13,7 @@ from mlrank import __version__
 from mlrank.errors import UserError
 from mlrank.search.fits import work
 from mlrank.search.neighbor_cache import MemoryNeighborCache
-from mlrank.search.task_data import Table
+from mlrank.search.task_data import TaskData
 from mlrank.search.tasks import Refit, Result, Task
 from mlrank.search.threads import hold_numba
 
@@ -43,9 +43,9 @@ class ClusterPool:
         """Number of tasks that keep all workers busy."""
         return 2 * self.size
 
-    def load(self, table: Table) -> None:
+    def load(self, task_data: TaskData) -> None:
         """Send the data to every worker."""
-        self.table = replace(table, keep=MemoryNeighborCache())
+        self.task_data = replace(task_data, neighbor_cache=MemoryNeighborCache())
         self._scatter()
 
     def submit(self, task: Task) -> "Future[list[Result]]":
@@ -59,7 +59,7 @@ class ClusterPool:
             self._scatter()
 
     def _scatter(self) -> None:
-        (self.data,) = self.client.scatter([self.table], broadcast=True, hash=False)
+        (self.data,) = self.client.scatter([self.task_data], broadcast=True, hash=False)
 
 
 @contextmanager
@@ -102,14 +102,14 @@ def _version() -> str:
     return __version__
 
 
-def _cluster_work(task: Task, table: Table) -> list[Result]:
+def _cluster_work(task: Task, task_data: TaskData) -> list[Result]:
     import numba  # noqa: F401  it has an OpenMP library that is to be limited as well
     import scipy.linalg  # noqa: F401  its BLAS must be there to be limited
 
     hold_numba()
     # Never undone: other threads of the worker are in the middle of fits.
     threadpool_limits(1)
-    results = work(task, table)
+    results = work(task, task_data)
     if _shares_its_process():  # the peak is then that of several fits
         return [
             replace(result, time=replace(result.time, peak_memory=None)) if isinstance(result, Refit) else result

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from mlrank.search.fits import project
-from mlrank.search.task_data import Rows, Table
+from mlrank.search.task_data import TaskData, TaskRows
 from mlrank.search.tasks import Task
 from mlrank.search.threads import hold_numba, one_thread
 from mlrank.solvers import Capabilities
@@ -44,15 +44,15 @@ class Pilot:
     ----------
     task : Task
         Of the fit on the whole training part.
-    table : Table
+    task_data : TaskData
     """
 
-    def __init__(self, task: Task, table: Table) -> None:
+    def __init__(self, task: Task, task_data: TaskData) -> None:
         (point,) = task.points
         self.solver: Any = task.chain.build(point)
-        self.task, self.table = task, table
+        self.task, self.task_data = task, task_data
         self.others = np.zeros(0, np.int64) if task.unlabeled is None else task.unlabeled
-        X = table.X
+        X = task_data.X
         self.row_bytes = X.nnz / X.shape[0] * 12 if hasattr(X, "nnz") else X.shape[1] * 8
 
     @cached_property
@@ -65,7 +65,7 @@ class Pilot:
             share = others[: others.size * size // train.size]
             unlabeled = share if share.size else train[:1]
             task = replace(self.task, train=np.sort(train[:size]), test=train[:1], unlabeled=unlabeled)
-            seconds = _seconds(task, self.solver, self.table)
+            seconds = _seconds(task, self.solver, self.task_data)
             if seconds is None:
                 return ()
             found.append((size, seconds))
@@ -92,7 +92,7 @@ class Pilot:
         estimates = Capabilities.of(self.solver).estimates_cost
         cost: Callable[[int, int, int], tuple[float, float]] = self.solver.cost if estimates else self._plain_cost
         n_seen = n_samples + round(n_samples * self.others.size / self.task.train.size)
-        operations, memory = cost(n_seen, self.table.X.shape[1], self.table.Y.shape[1])
+        operations, memory = cost(n_seen, self.task_data.X.shape[1], self.task_data.Y.shape[1])
         return float(operations), float(memory + self._data_bytes(n_seen))
 
     def _plain_cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
@@ -100,14 +100,14 @@ class Pilot:
 
     def _data_bytes(self, n_samples: int) -> float:
         """Return what the rows of a task take: as cut out, as scaled, and the labels and scores."""
-        return float(n_samples * (2 * self.row_bytes + 9 * self.table.Y.shape[1]))
+        return float(n_samples * (2 * self.row_bytes + 9 * self.task_data.Y.shape[1]))
 
 
-def _seconds(task: Task, solver: Any, table: Table) -> float | None:
+def _seconds(task: Task, solver: Any, task_data: TaskData) -> float | None:
     """Return the seconds of the faster of two fits, as the first may be one that compiles; None if one fails."""
     found = []
     try:
-        train = Rows.of(task, table).train
+        train = TaskRows.of(task, task_data).train
         if task.chain.projection is not None:
             train = project(task.chain, task.points[0], train)[1]
         with one_thread():

@@ -24,7 +24,7 @@ from mlrank.records import software_info
 from mlrank.records.run import FitRecord, MetricRecord, ModelInfo, TimeInfo, TrialRecord
 from mlrank.search.crossfit import heldout_scores, own_scores
 from mlrank.search.limits import time_limit
-from mlrank.search.task_data import Rows, Table
+from mlrank.search.task_data import TaskData, TaskRows
 from mlrank.search.tasks import Chain, Point, Refit, Result, Task
 from mlrank.search.threads import hold_numba
 from mlrank.solvers import Capabilities, TrainingSet
@@ -55,17 +55,17 @@ class Fitted:
         return self.model.decision_function(seen), seen
 
 
-def work(task: Task, table: Table) -> list[Result]:
+def work(task: Task, task_data: TaskData) -> list[Result]:
     """Fit and judge the points of a task, as many as fit into a slice of time; return one result for each.
 
     A failed fit is a result with its traceback. The points left over are the caller's to hand out again: so a long
     task is journalled as it goes, and other workers can take a part of it.
     """
     if task.refit:
-        return [refit(task, table)]
+        return [refit(task, task_data)]
     started = time.perf_counter()
     try:
-        rows = Rows.of(task, table)
+        rows = TaskRows.of(task, task_data)
     except Exception:  # rows that cannot be scaled fail every point
         return [TrialRecord(point.key, error=traceback.format_exc()) for point in task.points]
     scaling_seconds = time.perf_counter() - started
@@ -89,14 +89,14 @@ def died(task: Task, error: Exception) -> Result:
     return Refit(software_info(), error=reason) if task.refit else TrialRecord(point.key, error=reason)
 
 
-def _attempt(task: Task, rows: Rows, cache: "_FitCache", point: Point) -> TrialRecord:
+def _attempt(task: Task, rows: TaskRows, cache: "_FitCache", point: Point) -> TrialRecord:
     try:
         fitted = cache.fit(point)
-        scores, X_test = fitted.scores(rows.X_test)
+        scores, X_test = fitted.scores(rows.test.X)
         predicted: Any = scores
         if METRICS[task.metric].needs == "sets":
-            predicted = label_sets(fitted.cut, scores, X_test, rows.Y_test, rows.known_test)
-        value, n_undefined = search_value(task.metric, rows.Y_test, predicted, rows.known_test)
+            predicted = label_sets(fitted.cut, scores, X_test, rows.test.Y, rows.test.known)
+        value, n_undefined = search_value(task.metric, rows.test.Y, predicted, rows.test.known)
         info = FitRecord.of(fitted.model.info)
     except Exception:  # any failure of a fit is data: it is stored, and the other fits go on
         return TrialRecord(point.key, error=traceback.format_exc())
@@ -112,25 +112,25 @@ def _attempt(task: Task, rows: Rows, cache: "_FitCache", point: Point) -> TrialR
     )
 
 
-def refit(task: Task, table: Table) -> Refit:
+def refit(task: Task, task_data: TaskData) -> Refit:
     """Fit the single point of `task`."""
     (point,) = task.points
     try:
-        rows = Rows.of(task, table)
+        rows = TaskRows.of(task, task_data)
         _warm_up(task, rows.train)
         measurable = reset_peak_memory()
         fitted = _FitCache(task, rows).fit(point)
         peak = peak_memory() if measurable else None
         started = time.perf_counter()
-        scores, X_test = fitted.scores(rows.X_test)
-        Y_pred = label_sets(fitted.cut, scores, X_test, rows.Y_test, rows.known_test)
+        scores, X_test = fitted.scores(rows.test.X)
+        Y_pred = label_sets(fitted.cut, scores, X_test, rows.test.Y, rows.test.known)
         predict_seconds = time.perf_counter() - started
-        measured = evaluate(rows.Y_test, scores, Y_pred, rows.known_test)
+        measured = evaluate(rows.test.Y, scores, Y_pred, rows.test.known)
         info = FitRecord.of(fitted.model.info)
     except Exception:  # stored as a failed run; the other runs go on
         return Refit(software_info(), error=traceback.format_exc())
-    arrays = {"scores": scores, "Y_pred": Y_pred, "Y_true": rows.Y_test, "rows": task.test}
-    fit, model = _stored(fitted, rows, take_rows(table.X, task.test[:PROBE_ROWS], task.columns))
+    arrays = {"scores": scores, "Y_pred": Y_pred, "Y_true": rows.test.Y, "rows": task.test}
+    fit, model = _stored(fitted, rows, take_rows(task_data.X, task.test[:PROBE_ROWS], task.columns))
     return Refit(
         software_info(),
         info=info,
@@ -144,12 +144,12 @@ def refit(task: Task, table: Table) -> Refit:
         ),
         model=model,
         changes=rows.notes,
-        arrays=arrays if rows.known_test is None else arrays | {"known": rows.known_test},
+        arrays=arrays if rows.test.known is None else arrays | {"known": rows.test.known},
         fit=fit,
     )
 
 
-def _stored(fitted: Fitted, rows: Rows, probe: Features) -> tuple[Fit | None, ModelInfo]:
+def _stored(fitted: Fitted, rows: TaskRows, probe: Features) -> tuple[Fit | None, ModelInfo]:
     """Return the model as it is stored and what the record says of it; None and why not for one that cannot be."""
     predictor = Predictor(rows.scaling, fitted.projection, fitted.model, fitted.cut, issparse(rows.train.X))
     try:
@@ -170,7 +170,7 @@ def _warm_up(task: Task, train: TrainingSet) -> None:
 class _FitCache:
     """Fits points on the same rows, keeping the projection, the preparation, and the last model while they serve."""
 
-    def __init__(self, task: Task, rows: Rows) -> None:
+    def __init__(self, task: Task, rows: TaskRows) -> None:
         self.chain, self.rows, self.limit = task.chain, rows, task.time_limit
         self.train = rows.train
         self.prepare_seconds = 0.0

@@ -21,8 +21,8 @@ from threadpoolctl import threadpool_limits
 from mlrank.search.fits import work
 from mlrank.search.limits import end_process_that_hangs
 from mlrank.search.neighbor_cache import MemoryNeighborCache
-from mlrank.search.shared_memory import Mapped, map_folder
-from mlrank.search.task_data import Table
+from mlrank.search.shared_memory import SharedData, map_folder
+from mlrank.search.task_data import TaskData
 from mlrank.search.tasks import Result, Task
 from mlrank.search.threads import one_thread
 
@@ -48,7 +48,7 @@ class Pool(Protocol):
         """Number of tasks that keep all workers busy."""
         ...
 
-    def load(self, table: Table) -> None:
+    def load(self, task_data: TaskData) -> None:
         """Hand out the data that the tasks to come are about."""
         ...
 
@@ -66,9 +66,9 @@ class SerialPool:
 
     size = depth = 1
 
-    def load(self, table: Table) -> None:
+    def load(self, task_data: TaskData) -> None:
         """Keep the data, and what tasks find of the neighbours of their rows."""
-        self.data = replace(table, keep=MemoryNeighborCache())
+        self.data = replace(task_data, neighbor_cache=MemoryNeighborCache())
 
     def submit(self, task: Task) -> "Future[list[Result]]":
         """Run the task; its future is done."""
@@ -86,14 +86,14 @@ class ProcessPool:
     def __init__(self, size: int, folder: Path, executor: Any) -> None:
         self.size, self.depth, self.folder, self.executor = size, 2 * size, folder, executor
 
-    def load(self, table: Table) -> None:
+    def load(self, task_data: TaskData) -> None:
         """Write the data to files."""
-        self.data = Mapped.write(self.folder, table)
+        self.data = SharedData.write(self.folder, task_data)
 
     def submit(self, task: Task) -> "Future[list[Result]]":
         """Start the task as soon as a worker is free."""
         try:
-            future: Future[list[Result]] = self.executor.submit(_mapped_work, task, self.data)
+            future: Future[list[Result]] = self.executor.submit(_shared_work, task, self.data)
         except BrokenExecutor as error:  # found out since the last task came back
             future = Future()
             future.set_exception(error)
@@ -165,7 +165,7 @@ def _load(*classes: type) -> None:
     gc.freeze()
 
 
-def _mapped_work(task: Task, data: Mapped) -> list[Result]:
+def _shared_work(task: Task, data: SharedData) -> list[Result]:
     first = not gc.isenabled()
     if first:  # what the first task has loaded stays, and need not be looked through again and again
         gc.freeze()

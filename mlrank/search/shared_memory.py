@@ -16,15 +16,15 @@ from mlrank.arrays import Features, read_only
 from mlrank.errors import UserError
 from mlrank.processes import process_started
 from mlrank.search.neighbor_cache import FileNeighborCache
-from mlrank.search.task_data import Table
+from mlrank.search.task_data import TaskData
 
-__all__ = ["Mapped", "map_folder"]
+__all__ = ["SharedData", "map_folder"]
 
 PREFIX = "mlrank-maps-"
 
 
 @dataclass(frozen=True)
-class Mapped:
+class SharedData:
     """A table as files in `folder`; `shape` is that of sparse features, None for dense ones."""
 
     folder: str
@@ -32,23 +32,23 @@ class Mapped:
     masked: bool
 
     @classmethod
-    def write(cls, folder: Path, table: Table) -> "Mapped":
+    def write(cls, folder: Path, task_data: TaskData) -> "SharedData":
         """Write the arrays into a new folder below `folder`."""
-        X = table.X
+        X = task_data.X
         parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr} if issparse(X) else {"X": X}
         try:
             inside = tempfile.mkdtemp(dir=folder)
-            for name, part in {**parts, "Y": table.Y, "known": table.known}.items():
+            for name, part in {**parts, "Y": task_data.Y, "known": task_data.known}.items():
                 if part is not None:
                     np.save(f"{inside}/{name}.npy", part)
         except OSError as error:
             raise UserError(f"cannot map the data for the workers: {(error.strerror or '').lower()}", folder) from error
-        return cls(inside, X.shape if issparse(X) else None, table.known is not None)
+        return cls(inside, X.shape if issparse(X) else None, task_data.known is not None)
 
-    def open(self) -> Table:
+    def open(self) -> TaskData:
         """Return the table; nothing is read before it is used."""
         known = self._map("known") if self.masked else None
-        return Table(self._features(), self._map("Y"), known, FileNeighborCache(self.folder))
+        return TaskData(self._features(), self._map("Y"), known, FileNeighborCache(self.folder))
 
     def _features(self) -> Features:
         if self.shape is None:

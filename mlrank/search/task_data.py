@@ -11,72 +11,71 @@ from mlrank.search.neighbor_cache import FileNeighborCache, MemoryNeighborCache
 from mlrank.search.tasks import Task
 from mlrank.solvers import Capabilities, TrainingSet
 
-__all__ = ["Rows", "Table"]
+__all__ = ["TaskData", "TaskRows"]
 
 
 @dataclass(frozen=True)
-class Table:
+class TaskData:
     """A data set as workers see it.
 
     X, Y : all rows
     known : (n_masks, n_samples, n_labels) bool ndarray or None
         Which entries of `Y` may be looked at; a task says by which mask.
-    keep : MemoryNeighborCache, FileNeighborCache or None
-        What earlier tasks have found of the neighbours of rows.
+    neighbor_cache : MemoryNeighborCache, FileNeighborCache or None
+        Neighbors of rows that earlier tasks computed.
     """
 
     X: Features
     Y: BoolArray
     known: BoolArray | None = None
-    keep: MemoryNeighborCache | FileNeighborCache | None = None
+    neighbor_cache: MemoryNeighborCache | FileNeighborCache | None = None
 
 
 @dataclass(frozen=True)
-class Rows:
+class TaskRows:
     """The rows of a task.
 
     train : TrainingSet
         With the features of all rows that the task may see, if its solver uses them, and with the mask of known
         labels, if it respects one: for another solver what is unknown is absent.
     known : mask of the labels of the training rows, for the threshold
-    X_test, Y_test, known_test : what the fit is judged on
+    test : TrainingSet
+        What the fit is judged on.
     notes : what was changed
     scaling : what scaled them
     """
 
     train: TrainingSet
     known: BoolArray | None
-    X_test: Features
-    Y_test: BoolArray
-    known_test: BoolArray | None
+    test: TrainingSet
     notes: tuple[str, ...]
     scaling: Scaling
 
     @classmethod
-    def of(cls, task: Task, table: Table) -> "Rows":
+    def of(cls, task: Task, task_data: TaskData) -> "TaskRows":
         """Cut the rows of a task out of the data and scale them."""
         solver: Any = task.chain.solver
         able = Capabilities.of(solver)
         columns = task.columns
-        X = take_rows(table.X, task.train, columns)
+        X = take_rows(task_data.X, task.train, columns)
         scaling = SCALERS[task.chain.scale]().fit(X)
-        mask = None if table.known is None else table.known[task.mask]
-        Y, known = _labels(table.Y, mask, task.train)
-        Y_test, known_test = _labels(table.Y, mask, task.test)
+        mask = None if task_data.known is None else task_data.known[task.mask]
+        Y, known = _labels(task_data.Y, mask, task.train)
+        Y_test, known_test = _labels(task_data.Y, mask, task.test)
         unlabeled = None
         if able.uses_unlabeled:
             others = task.test if task.unlabeled is None else task.unlabeled
-            unlabeled = scaling(take_rows(table.X, others, columns))
+            unlabeled = scaling(take_rows(task_data.X, others, columns))
         notes = [scaling.note, f"{scaling.n_constant} constant features not scaled" if scaling.n_constant else ""]
         heeded = known if able.uses_known else None
         if known is not None and heeded is None:
             count = int((~known).sum())
             notes.append(f"{count} unknown label entries of the training rows taken as absent by {solver.__name__}")
         # What is measured of a run, its seconds and its memory, is that of a whole fit: it finds neighbours itself.
-        keep = None if task.refit else table.keep
-        train = TrainingSet(scaling(X), Y, unlabeled, heeded, pairwise=columns is not None, neighbor_cache=keep)
-        X_test = scaling(take_rows(table.X, task.test, columns))
-        return cls(train, known, X_test, Y_test, known_test, tuple(filter(None, notes)), scaling)
+        cache = None if task.refit else task_data.neighbor_cache
+        train = TrainingSet(scaling(X), Y, unlabeled, heeded, pairwise=columns is not None, neighbor_cache=cache)
+        test = TrainingSet(scaling(take_rows(task_data.X, task.test, columns)), Y_test, known=known_test)
+        return cls(train, known, test, tuple(filter(None, notes)), scaling)
 
 
 def _labels(Y: BoolArray, mask: BoolArray | None, rows: Any) -> tuple[BoolArray, BoolArray | None]:

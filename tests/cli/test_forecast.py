@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from mlrank.search import Chain, Pilot, Point, Table, Task, workers_that_fit
+from mlrank.search import Chain, Pilot, Point, Task, TaskData, workers_that_fit
 from mlrank.thresholds import THRESHOLDS
 from tests.cli.test_commands import mlrank, write_config  # noqa: F401  a fixture
 from tests.experiment.small import Costly, Hopeless, Looks, small_data
@@ -32,7 +32,9 @@ def test_dry_run_lists_every_fit_and_writes_nothing(mlrank, tmp_path):  # noqa: 
 def pilot_of(solver, scale="none", **more):
     X, Y = small_data(n=300)
     chain = Chain(solver, THRESHOLDS["zero"], "train", scale)
-    return Pilot(Task(chain, (Point({}, {}, "key", 0),), np.arange(300), np.arange(1), "f1_micro", **more), Table(X, Y))
+    return Pilot(
+        Task(chain, (Point({}, {}, "key", 0),), np.arange(300), np.arange(1), "f1_micro", **more), TaskData(X, Y)
+    )
 
 
 @pytest.mark.parametrize(

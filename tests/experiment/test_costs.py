@@ -10,7 +10,7 @@ from mlrank.experiment import run
 from mlrank.hardware import machine_name
 from mlrank.records import TrialRecord, software_info
 from mlrank.records.run import TimeInfo
-from mlrank.search import Chain, Point, Refit, Table, Task
+from mlrank.search import Chain, Point, Refit, Task, TaskData
 from mlrank.search.fits import refit
 from mlrank.solvers import SOLVERS
 from mlrank.thresholds import THRESHOLDS
@@ -34,7 +34,7 @@ def table_and_task(solver):
     Y = X @ rng.standard_normal((3, 2)) > 0
     chain = Chain(solver, THRESHOLDS["zero"], "train", "none")
     task = Task(chain, (Point({}, {}, "key", 0),), np.arange(30), np.arange(30, 40), "f1_micro", refit=True)
-    return Table(X, Y), task
+    return TaskData(X, Y), task
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux tells the peak of memory")

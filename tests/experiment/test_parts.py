@@ -103,11 +103,11 @@ class TestUnknownLabels:
             assert record.info.objective == 0.75 * 60 * 4
             assert "known" not in folder.run_arrays(record)
         ((data, cells),) = plan_cells(config)
-        assert data.known.shape == (2, 90, 4)
-        assert np.array_equal((~data.known).sum(axis=(1, 2)), [60, 60])
-        assert (data.known[0] != data.known[1]).any()
+        assert data.task_data.known.shape == (2, 90, 4)
+        assert np.array_equal((~data.task_data.known).sum(axis=(1, 2)), [60, 60])
+        assert (data.task_data.known[0] != data.task_data.known[1]).any()
         assert [cell.mask for cell in cells] == [0, 1]
-        assert all(data.known[cell.mask, cell.split.test].all() for cell in cells)
+        assert all(data.task_data.known[cell.mask, cell.split.test].all() for cell in cells)
 
     def test_another_share_is_another_experiment(self, tmp_path):
         keys = {

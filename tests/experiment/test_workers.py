@@ -16,8 +16,8 @@ from mlrank.experiment import plan_cells, run
 from mlrank.experiment.events import TrialEvent
 from mlrank.records import RunFolder
 from mlrank.search.pools import pools_ahead
-from mlrank.search.shared_memory import Mapped, map_folder
-from mlrank.search.task_data import Table
+from mlrank.search.shared_memory import SharedData, map_folder
+from mlrank.search.task_data import TaskData
 from tests.experiment.kills import ROOT, slow_config
 from tests.experiment.small import CONFIG, small_config
 from tests.experiment.test_run import contents
@@ -190,7 +190,7 @@ def test_maps_hold_the_same_arrays_read_only_and_leave_nothing(tmp_path, sparse)
     with map_folder(tmp_path) as folder:
         assert not left.exists()
         known = rng.random((2, 7, 2)) < 0.5
-        table = Mapped.write(folder, Table(csr_array(X) if sparse else X, Y, known if sparse else None)).open()
+        table = SharedData.write(folder, TaskData(csr_array(X) if sparse else X, Y, known if sparse else None)).open()
         mapped_X, mapped_Y = table.X, table.Y
         assert np.array_equal(table.known, known) if sparse else table.known is None
         assert np.array_equal(mapped_X.toarray() if sparse else mapped_X, X)

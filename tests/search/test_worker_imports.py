@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from mlrank.experiment import plan_cells
-from mlrank.search.pools import _mapped_work
-from mlrank.search.shared_memory import Mapped, map_folder
+from mlrank.search.pools import _shared_work
+from mlrank.search.shared_memory import SharedData, map_folder
 from tests.experiment.kills import ROOT
 from tests.experiment.small import CONFIG, small_config
 
@@ -34,7 +34,7 @@ def test_linear_machines_load_nothing_that_they_do_not_use(tmp_path, refit):
     ((data, (cell,)),) = plan_cells(small_config(tmp_path, text=HEAD + methods + TAIL))
     task = cell.refit_task(0, 0) if refit else next(cell.tasks(cell.outcome({}).missing, 0))
     with map_folder(tmp_path) as folder:
-        given = pickle.dumps((_mapped_work, task, Mapped.write(folder, data.table)))
+        given = pickle.dumps((_shared_work, task, SharedData.write(folder, data.task_data)))
         command = [sys.executable, "-c", WORKER]
         done = subprocess.run(command, input=given, capture_output=True, cwd=ROOT, timeout=60, check=True)
     found = json.loads(done.stdout)
@@ -43,5 +43,5 @@ def test_linear_machines_load_nothing_that_they_do_not_use(tmp_path, refit):
     assert before & (NEVER | LATE) == set()
     assert "sklearn.svm" in after
     assert after & NEVER == set()
-    solvers = {name.rpartition(".")[2] for name in after if name.startswith("mlrank.solvers.") and "._" not in name}
-    assert solvers == {"base", "binary_svm", "kinds"}
+    solvers = {name.split(".")[2] for name in after if name.startswith("mlrank.solvers.")}
+    assert solvers == {"base", "binary_svm", "models"}

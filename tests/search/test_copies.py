@@ -1,0 +1,44 @@
+"""Dense features are not copied on their way from the data set to the solver, but for the rows of the fold."""
+
+import tracemalloc
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from mlrank.search import Chain, Point, Task, TaskData
+from mlrank.search.fits import work
+from mlrank.solvers import LinearModel
+from mlrank.solvers.base import FitInfo
+from mlrank.thresholds import THRESHOLDS
+
+
+@dataclass(frozen=True)
+class Idle:
+    """Looks at nothing."""
+
+    C: float = 1.0
+
+    def fit(self, train, prepared=None):
+        return LinearModel(
+            np.zeros((train.n_labels, train.n_features)), np.ones(train.n_labels), FitInfo(1, 0, 0, True)
+        )
+
+
+# The rows of the fold, and once more where they are scaled.
+@pytest.mark.parametrize(("scale", "copies"), [("none", 1), ("standard", 2), ("minmax", 2)])
+def test_a_dense_x_is_copied_once_beyond_the_rows_of_a_fold_where_it_is_scaled(scale, copies):
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((3000, 400)), rng.random((3000, 2)) < 0.5
+    points = tuple(Point({"C": float(i)}, {}, f"{i}", 0) for i in range(3))
+    task = Task(Chain(Idle, THRESHOLDS["zero"], "train", scale), points, np.arange(2000), np.arange(2000, 3000), "lrap")
+    data = TaskData(X, Y)
+    work(task, data)  # what is loaded at first is no copy
+    tracemalloc.start()
+    try:
+        results = work(task, data)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [result.error for result in results] == [None] * 3
+    assert peak < (copies + 0.15) * X.nbytes

@@ -1,5 +1,7 @@
 """``mlrank.reproduce``: the numbers, files and notes of the command, as a value that shows itself."""
 
+from dataclasses import replace
+
 import pytest
 from typer.testing import CliRunner
 
@@ -8,6 +10,8 @@ import mlrank.recipes
 from mlrank.cli import app
 from mlrank.errors import UserError
 from mlrank.recipes import render_comparison
+from mlrank.recipes.recipe import load_recipe
+from mlrank.recipes.run import RecipeRequest, Runner, plan_table
 from mlrank.records import RunFolder
 from tests.cli.test_reproduce import RECIPE
 
@@ -106,6 +110,7 @@ def test_the_configuration_in_the_folder_names_the_recipe(tmp_path):
         ("tiny", {"labels": "x"}, "'test' and 'labels' go with 'data'"),
         ("tiny", {"fetch": True, "data": "x.svm"}, "give one of them"),
         ("tiny", {"table": "3", "grid": "coarse"}, "a grid belongs to the recipe's own table"),
+        ("tiny", {"grid": "paper"}, "unknown grid of the recipe 'tiny' 'paper'"),
         ("tiny", {"table": "8"}, "the recipe 'tiny' is of Table 9"),
         ("tiny", {"data": "x.svm"}, "takes no files of your own"),
         ("all", {"figures": True}, "are of one recipe, found together with 'all'"),
@@ -116,3 +121,31 @@ def test_what_does_not_go_together_is_refused(tmp_path, name, request_, message)
     with pytest.raises(UserError, match=message):
         mlrank.reproduce(name, results_dir=tmp_path, **request_)
     assert not any(path.name != "recipes" for path in tmp_path.iterdir())
+
+
+def test_how_runs_are_made_is_passed_on(tmp_path, monkeypatch):
+    seen = []
+
+    def run(config, results_dir, pool, **options):
+        seen.append((config.name, results_dir, pool, options))
+        raise UserError("enough")
+
+    monkeypatch.setattr("mlrank.api.run_experiment", run)
+    monkeypatch.setattr("mlrank.api.cluster_pool", lambda address: f"pool of {address}")
+    for given in ({"jobs": 3, "retry_failed": True}, {"scheduler": "tcp://x:1", "log_level": "error"}):
+        with pytest.raises(UserError, match="enough"):
+            mlrank.reproduce("tiny", results_dir=tmp_path, **given)
+    assert seen == [
+        ("tiny", tmp_path, 3, {"retry_failed": True, "log_level": "info"}),
+        ("tiny", tmp_path, "pool of tcp://x:1", {"retry_failed": False, "log_level": "error"}),
+    ]
+
+
+def test_times_are_measured_by_one_worker_on_this_machine(monkeypatch):
+    monkeypatch.setattr("mlrank.recipes.run.is_available", lambda name: True)
+    recipe, runner = load_recipe("imageclef"), Runner(None, jobs=4)
+    own, times = (plan_table(recipe, RecipeRequest(table=table), runner) for table in (None, recipe.times.table))
+    assert (own.times, own.jobs) == (None, 4)
+    assert (times.times, times.jobs) == (recipe.times, 1)
+    with pytest.raises(UserError, match="times are measured on one machine"):
+        plan_table(recipe, RecipeRequest(table="3"), replace(runner, on_cluster=True))

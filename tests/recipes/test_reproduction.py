@@ -11,7 +11,7 @@ from mlrank.cli import app
 from mlrank.errors import UserError
 from mlrank.recipes import render_comparison
 from mlrank.recipes.recipe import load_recipe
-from mlrank.recipes.run import RecipeRequest, Runner, plan_table
+from mlrank.recipes.run import RecipeRequest, Runner, draw_figures, plan_table
 from mlrank.records import RunFolder
 from tests.cli.test_reproduce import RECIPE
 
@@ -149,3 +149,19 @@ def test_times_are_measured_by_one_worker_on_this_machine(monkeypatch):
     assert (times.times, times.jobs) == (recipe.times, 1)
     with pytest.raises(UserError, match="times are measured on one machine"):
         plan_table(recipe, RecipeRequest(table="3"), replace(runner, on_cluster=True))
+
+
+@pytest.mark.parametrize(("metric", "expected"), [("fit_seconds", 1), ("f1_macro", 4)])
+def test_figures_of_times_are_made_by_one_worker(tmp_path, metric, expected):
+    (tmp_path / "recipes" / "tiny.yaml").write_text(RECIPE.replace("y: {metric: f1_macro,", f"y: {{metric: {metric},"))
+    workers = []
+
+    def run(config, jobs):
+        workers.append(jobs)
+        raise UserError("enough")
+
+    runner = Runner(run, jobs=4)
+    plan = plan_table(load_recipe("tiny", tmp_path / "recipes"), RecipeRequest(figures=True), runner)
+    with pytest.raises(UserError, match="enough"):
+        draw_figures(plan, None, runner)
+    assert workers == [expected]

@@ -1,5 +1,6 @@
 """``--dry-run``: every fit with its time and memory, and nothing run."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,7 @@ def _together(found: list["CellForecast"], jobs: int) -> tuple[int, float | None
 
 
 def _plain(cell: "CellForecast") -> dict[str, Any]:
-    return {**vars(cell), "search": vars(cell.search), "refit": vars(cell.refit), "seconds": cell.seconds}
+    return asdict(cell) | {"seconds": cell.seconds}
 
 
 def _print_table(found: list["CellForecast"]) -> None:

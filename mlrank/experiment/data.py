@@ -61,28 +61,30 @@ def _prepare_data(config: ExperimentConfig, dataset: Dataset) -> SplitDataset:
     how = config.split.model_dump(exclude={"missing_labels"})
     with config.places.errors_at("split", about=f"'{dataset.name}': "):
         splits = make_splits(dataset.Y, dataset.official, config.seed, **how)
-    known, said = _known(config, dataset, splits)
-    changes = [*changes, *_split_notes(config, splits), *_label_notes(dataset, splits), *said]
+    known, known_notes = _known(config, dataset, splits)
+    changes = [*changes, *_split_notes(config, splits), *_label_notes(dataset, splits), *known_notes]
     task_data = TaskData(dataset.X, dataset.Y, known)
     return SplitDataset(dataset, dataset_hash(dataset), tuple(splits), tuple(changes), task_data)
 
 
 def _known(config: ExperimentConfig, dataset: Dataset, splits: list[Split]) -> tuple[BoolArray | None, list[str]]:
-    """Return the masks of known label entries, and what is to be said about them."""
-    said = []
+    """Return the masks of known label entries, and notes about them."""
+    notes = []
     if dataset.known is not None:
-        said.append(f"{int((~dataset.known).sum())} of {dataset.Y.size} label entries are unknown and left out")
+        notes.append(f"{int((~dataset.known).sum())} of {dataset.Y.size} label entries are unknown and left out")
     ratio = config.split.missing_labels
     if not ratio:
-        return None if dataset.known is None else dataset.known[None], said
+        return None if dataset.known is None else dataset.known[None], notes
     masks = np.ones((len(splits), *dataset.Y.shape), np.bool_)
     if dataset.known is not None:
         masks &= dataset.known
     for number, (mask, split) in enumerate(zip(masks, splits, strict=True)):
-        hidden, told = hide_labels(dataset.Y[split.train], ratio, config.seed + number)
+        hidden, note = hide_labels(dataset.Y[split.train], ratio, config.seed + number)
         mask[split.train] &= hidden
-        said.append(f"split {split.name}: {told}")
-    return masks, said if len(splits) < 3 else [*said[: -len(splits)], f"{said[-len(splits)]}; the other splits alike"]
+        notes.append(f"split {split.name}: {note}")
+    if len(splits) > 2:
+        notes = [*notes[: -len(splits)], f"{notes[-len(splits)]}; the other splits alike"]
+    return masks, notes
 
 
 def _load(entry: DatasetConfig) -> Dataset:
@@ -93,7 +95,7 @@ def _load(entry: DatasetConfig) -> Dataset:
 
 
 def _split_notes(config: ExperimentConfig, splits: list[Split]) -> Iterator[str]:
-    """Say how a paper's way to sample the training rows went."""
+    """Describe how the training rows were sampled where a paper's way was used."""
     split = config.split
     how = {
         "per_class": f"one of {split.parts} parts of each label's rows, at least one row",

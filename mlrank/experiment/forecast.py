@@ -15,6 +15,15 @@ __all__ = ["CellForecast", "forecast"]
 
 
 @dataclass(frozen=True)
+class ForecastFit:
+    """A fit of a search: its fold, its settings, and whether it is done."""
+
+    fold: int
+    settings: Mapping[str, Any]
+    done: bool
+
+
+@dataclass(frozen=True)
 class CellForecast:
     """The fits of one method on one split.
 
@@ -22,8 +31,8 @@ class CellForecast:
     ----------
     cell : str
         Data set, split and method.
-    fits : tuple of mappings
-        The fits that the search asks for first, each with "fold", "settings" and whether it is "done".
+    fits : tuple of ForecastFit
+        The fits that the search asks for first.
     n_fits, n_left : int
         Number of fits of the whole search and the refit, and of those still to be made.
     search, refit : Estimate
@@ -33,7 +42,7 @@ class CellForecast:
     """
 
     cell: str
-    fits: tuple[Mapping[str, Any], ...]
+    fits: tuple[ForecastFit, ...]
     n_fits: int
     n_left: int
     search: Estimate
@@ -83,9 +92,7 @@ def _of_data(mine: Sequence[Cell], folder: RunFolder, journal: Mapping[str, Tria
 def _of_cell(cell: Cell, pilot: Pilot, journal: Mapping[str, TrialRecord], is_fitted: bool) -> CellForecast:
     outcome = cell.outcome(journal)
     asked = [(trial, cell.trial(*trial)) for trial in dict.fromkeys((*outcome.asked, *outcome.missing))]
-    fits = [
-        {"fold": trial.fold, "settings": point.all_settings, "done": point.key in journal} for trial, point in asked
-    ]
+    fits = [ForecastFit(trial.fold, point.all_settings, point.key in journal) for trial, point in asked]
     trials = [journal[point.key] for _, point in asked if point.key in journal]
     times = [trial.seconds for trial in trials if trial.time.fit is not None]
     n_rows = round(cell.split.train.size * (1 - 1 / len(cell.folds)))
@@ -93,6 +100,6 @@ def _of_cell(cell: Cell, pilot: Pilot, journal: Mapping[str, TrialRecord], is_fi
     if times:
         search = Estimate(sum(times) / len(times), search.bytes)
     n_fits = cell.n_trials + 1
-    n_done = sum(bool(fit["done"]) for fit in fits) + is_fitted
+    n_done = sum(fit.done for fit in fits) + is_fitted
     refit = pilot.estimate(cell.split.train.size)
     return CellForecast(cell.label, tuple(fits), n_fits, n_fits - n_done, search, refit, bool(times))

@@ -48,6 +48,6 @@ def _check_matrix(dataset: Dataset) -> None:
 def _check_features(scale: str, method: MethodConfig, dataset: Dataset) -> None:
     if scale == "standard" and not issparse(dataset.X):
         raise ValueError("scale 'standard' makes features negative, which no chi2 kernel takes; write 'l1' or 'none'")
-    # What is negative only after min-max scaling, in a test row, is told when it is met.
+    # What is negative only after min-max scaling, in a test row, fails its fit.
     if scale != "minmax":
         check_histograms(dataset.X)

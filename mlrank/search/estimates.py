@@ -1,4 +1,4 @@
-"""What fits will take: pilot fits on few rows, scaled up by the solver's own account of its cost."""
+"""What fits will take: pilot fits on few rows, scaled up by the solver's own estimate of its cost."""
 
 import time
 from collections.abc import Callable

@@ -28,7 +28,7 @@ _UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, MemoryError)
 
 
 class MemoryNeighborCache:
-    """Keeps arrays in this process; a copy sent to another one starts empty."""
+    """Holds arrays in this process; a copy sent to another one starts empty."""
 
     def __init__(self) -> None:
         self.kept: dict[str, Arrays] = {}
@@ -50,7 +50,7 @@ class MemoryNeighborCache:
 
 @dataclass(frozen=True)
 class FileNeighborCache:
-    """Keeps arrays in files in `folder`, for all processes of this machine."""
+    """Holds arrays in files in `folder`, for all processes of this machine."""
 
     folder: str
 
@@ -68,7 +68,7 @@ class FileNeighborCache:
             return self._found(path) or self._made(path, make)
 
     def _found(self, path: Path) -> Arrays | None:
-        """Return what is kept in a file; None where there is none, or where it is damaged, which is told."""
+        """Return what is kept in a file; None where there is none, or, with a warning, where it is damaged."""
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
                 names = [f"arr_{place}" for place in range(int(stored["n"]))]
@@ -78,8 +78,8 @@ class FileNeighborCache:
         except FileNotFoundError:
             return None
         except _UNREADABLE as error:
-            told = f"{path}: kept arrays are damaged ({type(error).__name__}) and are made anew"
-            warnings.warn(told, RuntimeWarning, stacklevel=3)
+            message = f"{path}: kept arrays are damaged ({type(error).__name__}) and are made anew"
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
             return None
 
     def _made(self, path: Path, make: Callable[[], Arrays]) -> Arrays:

@@ -3,12 +3,14 @@
 import dataclasses
 import sys
 
+import numpy as np
 import pytest
 
 from mlrank.config import DatasetConfig, ExperimentConfig, MethodConfig, SearchConfig, SplitConfig, SubsetConfig
 from mlrank.experiment import plan_cells, run, stored_trials
 from mlrank.records import sources
 from mlrank.records.identity import CHANGES_NO_TRIAL, CHANGES_NOTHING, HASHED
+from mlrank.splits import kfold
 from tests.experiment.small import CONFIG, small_config, small_data, write_libsvm
 
 TEXT = """
@@ -223,3 +225,30 @@ def test_an_edit_beside_the_users_own_class_makes_its_runs_again(tmp_path, monke
             del sys.modules[name]
         sources._first_hashes.cache_clear()
     assert scores == [0.25, -0.25]
+
+
+def test_the_rows_of_the_folds_are_known_by_themselves(tmp_path, monkeypatch):
+    """Whatever makes other folds, a new version of the library that draws them too, makes other trials."""
+    import mlrank.experiment.cell as cell
+
+    text = CONFIG.replace("C: [0.1, 1, 10]", "C: 1")
+    old, drawn = keys_of(small_config(tmp_path, text=text)), cell.kfold
+    monkeypatch.setattr(cell, "kfold", lambda *given: drawn(*given)[::-1])
+    new = keys_of(small_config(tmp_path, text=text))
+    assert not old[1] & new[1]
+    assert len(old[0] & new[0]) == 1  # one method searches nothing
+
+
+def test_hidden_labels_are_known_by_their_places(tmp_path, monkeypatch):
+    import mlrank.experiment.data as data
+
+    split = HOLDOUT.replace("20", "20, missing_labels: 0.1")
+    old, hide = keys_of(small_config(tmp_path, split)), data.hide_labels
+    monkeypatch.setattr(data, "hide_labels", lambda Y, ratio, seed: hide(Y, ratio, seed + 1))
+    monkeypatch.setattr("mlrank.experiment.cell.kfold", lambda Y, *how: kfold(np.ones_like(Y), *how))
+    assert not keys_of(small_config(tmp_path, split))[1] & old[1]
+    same = keys_of(small_config(tmp_path, split))
+    monkeypatch.setattr(data, "hide_labels", hide)
+    other = keys_of(small_config(tmp_path, split))  # of the same folds
+    assert not same[0] & other[0]
+    assert not same[1] & other[1]

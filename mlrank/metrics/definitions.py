@@ -105,9 +105,9 @@ def search_value(
     n_definable = measured.n_defined
     if metric.worst is not None:
         # A label or row is a term of such a metric as soon as it is predicted somewhere, if that can be judged.
-        judged = np.ones_like(Y) if known is None else known
-        axis = {"labels": 0, "rows": 1, "all": None}[measured.unit]
-        n_definable = int(np.count_nonzero(judged.any(axis=axis)))
+        n_definable = measured.n_total
+        if known is not None:
+            n_definable = int(np.count_nonzero(known.any(axis={"labels": 0, "rows": 1, "all": None}[measured.unit])))
     n_undefined = n_definable - measured.n_defined
     if not n_definable:
         return SearchValue(None, 0)

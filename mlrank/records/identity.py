@@ -232,19 +232,19 @@ def key_of(**parts: Any) -> str:
 
 
 def _canonical(value: Any) -> Any:
-    if hasattr(value, "tolist"):  # numpy scalars and arrays
-        value = value.tolist()
-    if isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str):
-                raise ValueError(f"a key must be a string, found {key!r}")
-        return {key: _canonical(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_canonical(item) for item in value]
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
         if value != value:
             raise ValueError("NaN cannot be part of a key")
         return value
+    if isinstance(value, dict | Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise ValueError(f"a key must be a string, found {key!r}")
+        return {key: _canonical(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(item) for item in value]
+    if hasattr(value, "tolist"):  # numpy scalars and arrays
+        return _canonical(value.tolist())
     raise ValueError(f"{value!r} ({type(value).__name__}) cannot be part of a key")

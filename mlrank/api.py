@@ -23,15 +23,17 @@ from mlrank.records.atomic import write_atomic
 from mlrank.scaling import SCALERS
 from mlrank.search import cluster_pool
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.tables import Table, build_tables, environments_of, grid_of_metrics, grid_to_html, render
+from mlrank.tables import ResultTable, build_tables, grid_of_metrics, grid_to_html, render, tidy_frame
 from mlrank.tables.arrange import to_grid
 from mlrank.tables.markup import html
 from mlrank.thresholds.cuts import LabelCut, OracleCut
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from mlrank.recipes.reproduction import Reproduction
 
-__all__ = ["Metrics", "Results", "evaluate", "load_model", "reproduce", "run", "save_model"]
+__all__ = ["Metrics", "Results", "evaluate", "load_model", "open_results", "reproduce", "run", "save_model"]
 
 
 class Metrics(dict[str, MetricValue]):
@@ -90,10 +92,20 @@ class Results:
         """The records of all runs: metrics, settings, certificates."""
         return self.folder.runs()
 
-    def tables(self, *metrics: str) -> list[Table]:
+    def to_pandas(self, *metrics: str) -> "pd.DataFrame":
+        """Return one row for each data set, split, method and metric; see `mlrank.tables.tidy_frame`.
+
+        Frames of several experiments have the same columns, so that `pandas.concat` joins them.
+
+        Parameters
+        ----------
+        metrics : names of the metrics; all that are stored if none is named
+        """
+        return tidy_frame(self.records, metrics or None)
+
+    def tables(self, *metrics: str) -> list[ResultTable]:
         """Return a table for each data set, with the metrics named or those of the configuration."""
-        records = self.records
-        return build_tables(records, metrics or self.metrics, environments_of(self.folder, records))
+        return build_tables(self.records, metrics or self.metrics)
 
     def model(self, method: str, dataset: str | None = None, split: str | None = None) -> StoredModel:
         """Open the model of a run; data set and split may be left out where there is one.
@@ -104,21 +116,20 @@ class Results:
             If there is no such run, or more than one, or its model could not be stored.
         """
         asked = {"method": method, "dataset": dataset, "split": split}
-        records = [{**record, "dataset": record["dataset"]["name"]} for record in self.records]
+        runs = [({"method": r.method, "dataset": r.dataset.name, "split": r.split}, r) for r in self.records]
         for what, name in asked.items():
-            known = dict.fromkeys(record[what] for record in records)
+            known = dict.fromkeys(names[what] for names, _ in runs)
             if name is None and len(known) > 1:
                 raise UserError(f"say of which {what}: {', '.join(known)}", self.folder.path)
             if name is not None and name not in known:
                 raise UserError(unknown_name(what, name, known), self.folder.path)
-            records = [record for record in records if name in (None, record[what])]
-        (record,) = records
-        if record["status"] == "failed":
+            runs = [(names, record) for names, record in runs if name in (None, names[what])]
+        ((_, record),) = runs
+        if not record.done:
             raise UserError(f"the run of '{method}' failed, so it has no model", self.folder.path)
-        why = (record.get("model") or {}).get("not_stored")
-        if why:
-            raise UserError(f"the model of '{method}' could not be stored: {why}", self.folder.path)
-        return load_model(self.folder.model_path(record["dataset"], record["split"], method))
+        if record.model and record.model.not_stored:
+            raise UserError(f"the model of '{method}' could not be stored: {record.model.not_stored}", self.folder.path)
+        return load_model(self.folder.model_path(record.dataset.name, record.split, method))
 
     def __repr__(self) -> str:
         return render(self.tables(), "md") if self.records else f"no run is finished in {self.folder.path}"
@@ -127,6 +138,17 @@ class Results:
         if not self.records:
             return f"<p>{html(repr(self))}</p>"
         return "".join(grid_to_html(to_grid(table)) for table in self.tables())
+
+
+def open_results(path: str | PathLike[str]) -> Results:
+    """Open the results folder of an experiment that was run before.
+
+    Raises
+    ------
+    UserError
+        If there is none.
+    """
+    return Results.open(path)
 
 
 def run(

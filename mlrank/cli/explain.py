@@ -92,15 +92,11 @@ def _values(found: Sequence["Topic"], run: Path, methods: Sequence[str] | None) 
     if metric is None:
         raise UserError(f"--run goes with a metric, '{found[0].name}' is a {found[0].kind}")
     stored = read_folders([run])
-    known = dict.fromkeys(record["method"] for record in stored.records)
+    known = dict.fromkeys(record.method for record in stored.records)
     for name in methods or ():
         if name not in known:
             raise UserError(unknown_name("method", name, known))
-    records = [
-        record
-        for record in stored.records
-        if record["status"] == "done" and (not methods or record["method"] in methods)
-    ]
+    records = [record for record in stored.records if record.done and (not methods or record.method in methods)]
     if not records:
         raise UserError("no run is finished without failure", run)
     return values_of(metric, records, stored.arrays)

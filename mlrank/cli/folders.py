@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mlrank.config import RecipeConfig
     from mlrank.records import RunFolder, RunRecord
+    from mlrank.stored import Arrays
 
 __all__ = ["Stored", "read_folders"]
 
@@ -24,17 +25,15 @@ class Stored:
     folders : dict from the experiment's name in `records` to its folder
     metrics : list of str
         Those that the configurations show, in order.
-    environments : dict from the experiment's name to what its environment.json holds
     origins : dict from the experiment's name to the recipe that it comes from, None if from none
     """
 
     records: "list[RunRecord]"
     folders: dict[str, "RunFolder"]
     metrics: list[str]
-    environments: dict[str, dict[str, Any]] = field(default_factory=dict)
     origins: dict[str, "RecipeConfig | None"] = field(default_factory=dict)
 
-    def arrays(self, record: Any) -> dict[str, Any]:
+    def arrays(self, record: "RunRecord") -> "Arrays":
         """Return the arrays of a run: scores, Y_pred, Y_true, rows, and known where some labels are not."""
         return self.folders[record.experiment].run_arrays(record)
 
@@ -50,7 +49,6 @@ def read_folders(paths: Sequence[Path]) -> Stored:
     from mlrank.config import RecipeConfig
     from mlrank.errors import UserError
     from mlrank.records import RunFolder
-    from mlrank.tables import environments_of
 
     opened = [RunFolder.open(path) for path in paths]
     for place, path in enumerate(paths):
@@ -67,6 +65,5 @@ def read_folders(paths: Sequence[Path]) -> Stored:
         stored.records.extend(records)
         stored.folders[name] = folder
         stored.origins[name] = RecipeConfig.model_validate(config["recipe"]) if "recipe" in config else None
-        stored.environments.update(environments_of(folder, records))
         stored.metrics.extend(metric for metric in config["metrics"] if metric not in stored.metrics)
     return stored

@@ -20,7 +20,7 @@ def label_names(stored: "Stored") -> dict[str, tuple[str, ...]]:
     for folder in stored.folders.values():
         try:
             for data in plan(load_stored_config(folder.path / "config.yaml")):
-                known = {r["dataset"]["hash"] for r in stored.records if r["dataset"]["name"] == data.dataset.name}
+                known = {r.dataset.hash for r in stored.records if r.dataset.name == data.dataset.name}
                 if known == {data.hash}:
                     found[data.dataset.name] = data.dataset.label_names
         except UserError as error:

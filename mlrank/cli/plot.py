@@ -78,14 +78,14 @@ def material_of(
     from mlrank.experiment import stored_trials
     from mlrank.plots import Material
 
-    known = dict.fromkeys(record["method"] for record in stored.records)
+    known = dict.fromkeys(record.method for record in stored.records)
     for method in methods or ():
         if method not in known:
             raise UserError(unknown_name("method", method, known))
-    kept = [record for record in stored.records if not methods or record["method"] in methods]
+    kept = [record for record in stored.records if not methods or record.method in methods]
     trials = []
     for experiment, folder in stored.folders.items():
-        trials += stored_trials(folder, [record for record in kept if record["experiment"] == experiment])
+        trials += stored_trials(folder, [record for record in kept if record.experiment == experiment])
     called = label_names(stored) if names else {}
     return Material(kept, metrics or stored.metrics, trials, stored.arrays, called, named=bool(metrics))
 

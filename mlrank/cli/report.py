@@ -37,19 +37,18 @@ def report(
     from mlrank.errors import UserError, unknown_name
     from mlrank.metrics import METRICS
     from mlrank.records.atomic import write_atomic
-    from mlrank.report import Report, render_report
+    from mlrank.report import ReportInput, render_report
 
     for asked in metric or ():
         if asked not in METRICS:
             raise UserError(unknown_name("metric", asked, METRICS))
     stored = read_folders([run])
     ((name, folder),) = stored.folders.items()
-    made = Report(
+    made = ReportInput(
         name=name,
         records=stored.records,
         n_planned=_n_planned(folder),
         config=(folder.path / "config.yaml").read_text(encoding="utf-8"),
-        environments=stored.environments,
         material=material_of(stored, metric, None, names=True),
         version=__version__,
         metrics=metric or stored.metrics,

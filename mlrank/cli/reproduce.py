@@ -172,8 +172,10 @@ def _run(
 
 def _show_compared(plan: "TablePlan", done: "TableRun", as_json: bool) -> int:
     from mlrank.cli.show import show_run
+    from mlrank.tables import build_tables
 
-    code = show_run(done.folder, plan.config.metrics, as_json)
+    records = done.folder.runs()
+    code = show_run(done.folder, records, build_tables(records, plan.config.metrics), as_json)
     if done.comparison and not as_json:
         _print_comparison(done.comparison)
     return code

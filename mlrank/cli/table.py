@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +12,7 @@ from mlrank.cli.options import Metrics, ResultsFolders
 
 if TYPE_CHECKING:
     from mlrank.cli.folders import Stored
-    from mlrank.tables import Layout
+    from mlrank.tables import GridLayout
 
 __all__ = ["LayoutName", "SideName", "TableFormat", "table"]
 
@@ -25,6 +26,7 @@ class TableFormat(StrEnum):
     csv = "csv"
     html = "html"
     json = "json"
+    parquet = "parquet"
 
 
 class LayoutName(StrEnum):
@@ -54,7 +56,17 @@ def table(
         LayoutName | None,
         typer.Option("--layout", help="paper: rows, columns, names and digits of the paper's own table, of recipes."),
     ] = None,
-    format: Annotated[TableFormat, typer.Option("--format", "-f", help="How to print.")] = TableFormat.rich,
+    tidy: Annotated[
+        bool,
+        typer.Option("--tidy", help="One row for each data set, split, method and metric: csv, json, or parquet."),
+    ] = False,
+    format: Annotated[
+        TableFormat | None,
+        typer.Option("--format", "-f", help="How to print. Default: rich; with --tidy that of the file, or csv."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the --tidy table to a file.")
+    ] = None,
     decimals: Annotated[
         int | None, typer.Option(min=0, max=16, help="Digits after the point (not in CSV, JSON); default: 4.")
     ] = None,
@@ -76,25 +88,35 @@ def table(
     * `mlrank table results/imageclef --runtime`
     * `mlrank table results/scene results/yeast --layout paper` (one column each, as in the paper's table)
     * `mlrank table results/one results/two --format csv > all.csv`
+    * `mlrank table results/one results/two --tidy --out all.parquet` (for pandas, R, spreadsheets)
     """
     from mlrank.cli.folders import read_folders
     from mlrank.errors import UserError
-    from mlrank.tables import Layout, build_tables, render
+    from mlrank.tables import GridLayout, build_tables, render
 
     stored = read_folders(results)
+    given = {"--metric": metric, "--runtime": runtime, "--by": by, "--rows": rows, "--cols": cols, "--layout": layout}
+    others = [name for name, value in given.items() if value]
+    if tidy:
+        _write_tidy(stored, metric, others, format, decimals, out)
+        return
+    if out is not None:
+        raise UserError("--out goes with --tidy; other tables are printed: mlrank table RUN --format csv > FILE")
+    format = format or TableFormat.rich
+    if format is TableFormat.parquet:
+        raise UserError("parquet is a format of --tidy tables")
     if layout is not None:
-        given = {"--metric": metric, "--runtime": runtime, "--by": by, "--rows": rows, "--cols": cols}
-        _print_as_in_paper(stored, [name for name, value in given.items() if value], format, decimals)
+        _print_as_in_paper(stored, [name for name in others if name != "--layout"], format, decimals)
         return
     decimals = 4 if decimals is None else decimals
     columns = list(dict.fromkeys([*(metric or ([] if runtime else stored.metrics)), *(_COSTS if runtime else ())]))
     if format in (TableFormat.csv, TableFormat.json):
         if by or rows or cols:
             raise UserError(f"--by, --rows and --cols arrange tables for readers; {format.value} has one form")
-        tables = build_tables(stored.records, columns, stored.environments)
+        tables = build_tables(stored.records, columns)
         typer.echo(render(tables, format.value, decimals), nl=False)
         return
-    _print(stored, columns, Layout.of(by, rows, cols), format, decimals)
+    _print(stored, columns, GridLayout.of(by, rows, cols), format, decimals)
 
 
 def _print_as_in_paper(stored: "Stored", given: Sequence[str], format: TableFormat, decimals: int | None) -> None:
@@ -105,13 +127,37 @@ def _print_as_in_paper(stored: "Stored", given: Sequence[str], format: TableForm
         raise UserError(f"--layout paper has rows, columns and digits of its own, found it together with {name}")
     if format in (TableFormat.csv, TableFormat.json):
         raise UserError(f"--layout paper arranges tables for readers; {format.value} has one form")
-    print_grids(paper_grids(stored.records, stored.environments, stored.origins), format.value)
+    print_grids(paper_grids(stored.records, stored.origins), format.value)
+
+
+def _write_tidy(
+    stored: "Stored",
+    metrics: Sequence[str] | None,
+    others: Sequence[str],
+    format: TableFormat | None,
+    decimals: int | None,
+    out: Path | None,
+) -> None:
+    from mlrank.errors import UserError
+    from mlrank.records.atomic import write_atomic
+    from mlrank.tables import tidy_bytes, tidy_format, tidy_frame
+
+    for name in [*others, *(["--decimals"] if decimals is not None else [])]:
+        if name != "--metric":
+            raise UserError(f"--tidy tables have one form, found --tidy together with {name}")
+    fmt = tidy_format(format and format.value, out)
+    content = tidy_bytes(tidy_frame(stored.records, metrics), fmt)
+    if out is None:
+        typer.echo(content.decode(), nl=False)
+    else:
+        write_atomic(out, content)
+        typer.echo(f"written to {out}")
 
 
 _COSTS = ("fit_seconds", "predict_seconds", "peak_memory")
 
 
-def _print(stored: "Stored", columns: Sequence[str], layout: "Layout", format: TableFormat, decimals: int) -> None:
+def _print(stored: "Stored", columns: Sequence[str], layout: "GridLayout", format: TableFormat, decimals: int) -> None:
     from mlrank.tables import arrange
 
-    print_grids(arrange(stored.records, columns, layout, stored.environments, decimals), format.value)
+    print_grids(arrange(stored.records, columns, layout, decimals), format.value)

@@ -50,6 +50,7 @@ def train(
     from mlrank.cli.progress import run_with_progress
     from mlrank.cli.show import show_run
     from mlrank.config import load_config
+    from mlrank.tables import build_tables
 
     check_backend(backend, scheduler)
     experiment = load_config(config)
@@ -65,4 +66,5 @@ def train(
         retry_failed=retry_failed,
         log_level=log_level,
     )
-    raise typer.Exit(show_run(folder, experiment.metrics, as_json))
+    records = folder.runs()
+    raise typer.Exit(show_run(folder, records, build_tables(records, experiment.metrics), as_json))

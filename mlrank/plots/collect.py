@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from mlrank.errors import UserError, unknown_name
 from mlrank.plots.convergence import convergence_figure
 from mlrank.plots.cuts import threshold_figure
 from mlrank.plots.files import AnyFigure
-from mlrank.plots.labels import Arrays, frequency_figure, together_figure
+from mlrank.plots.labels import frequency_figure, together_figure
 from mlrank.plots.learning import learning_figure
 from mlrank.plots.ranks import critical_figure
-from mlrank.plots.runs import Record, check_metric, done_runs
+from mlrank.plots.runs import ArraysOf, check_metric, done_runs
 from mlrank.plots.scaling import scaling_figure
 from mlrank.plots.sensitivity import heat_figures, sensitivity_figure
+from mlrank.records.run import RunRecord, SearchTrial
 from mlrank.stats import compare_datasets, gather
 
 __all__ = ["KINDS", "Material", "figures_of_kind"]
@@ -33,17 +33,17 @@ class Material:
     named : whether the metrics were asked for by name, so that none may be passed over
     """
 
-    records: Sequence[Record]
+    records: Sequence[RunRecord]
     metrics: Sequence[str]
-    trials: Sequence[Mapping[str, Any]]
-    arrays: Arrays
+    trials: Sequence[SearchTrial]
+    arrays: ArraysOf
     label_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
     named: bool = False
 
     @property
     def datasets(self) -> list[str]:
         """Names of the data sets with a finished run."""
-        return list(dict.fromkeys(record["dataset"]["name"] for record in done_runs(self.records)))
+        return list(dict.fromkeys(record.dataset.name for record in done_runs(self.records)))
 
 
 # By kind: what is drawn.
@@ -95,9 +95,9 @@ def _together(kind: str, dataset: str, given: Material) -> AnyFigure:
 
 def _sensitivity(given: Material) -> dict[str, AnyFigure]:
     figures: dict[str, AnyFigure] = {}
-    for dataset in dict.fromkeys(trial["dataset"] for trial in given.trials):
-        trials = [trial for trial in given.trials if trial["dataset"] == dataset]
-        runs = [record for record in given.records if record["dataset"]["name"] == dataset]
+    for dataset in dict.fromkeys(trial.dataset for trial in given.trials):
+        trials = [trial for trial in given.trials if trial.dataset == dataset]
+        runs = [record for record in given.records if record.dataset.name == dataset]
         figures[f"sensitivity-{dataset}"] = sensitivity_figure(trials, runs)
         maps = heat_figures(trials, runs)
         figures |= {f"sensitivity-{dataset}-{method}": figure for method, figure in maps.items()}
@@ -111,7 +111,7 @@ def _critical(given: Material) -> dict[str, AnyFigure]:
     for metric in given.metrics:
         repeats, left_out = gather(given.records, metric)
         if len(repeats) < 2:
-            said = f" ({'; '.join(left_out)})" if left_out else ""
-            raise UserError(f"critical differences are over two data sets and more, found {len(repeats)}{said}")
+            why = f" ({'; '.join(left_out)})" if left_out else ""
+            raise UserError(f"critical differences are over two data sets and more, found {len(repeats)}{why}")
         figures[f"critical-{metric}"] = critical_figure(compare_datasets(repeats))
     return figures

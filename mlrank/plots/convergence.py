@@ -3,20 +3,34 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
-from typing import Any
+from typing import NamedTuple
 
 from mlrank.errors import UserError
 from mlrank.plots.panels import Curve, Panel, PanelFigure
-from mlrank.plots.runs import Record, origin
+from mlrank.plots.runs import origin
+from mlrank.records.run import FitRecord, RunRecord, SearchTrial, TrialRecord
 
 __all__ = ["convergence_figure"]
 
 # The settings that say when a fit stops.
 LIMITS = ("max_iter", "tol")
-Fit = Mapping[str, Any]
+# Names and values of settings.
+Settings = tuple[tuple[str, str], ...]
 
 
-def convergence_figure(trials: Sequence[Mapping[str, Any]], records: Sequence[Record]) -> PanelFigure:
+class _FitPoint(NamedTuple):
+    """One fit of a curve: which settings it shares with the others, its limits, and how far it came."""
+
+    curve: str
+    others: Settings
+    limit: Settings
+    n_iter: int | None
+    seconds: float | None
+    optimality: float | None
+    objective: float | None
+
+
+def convergence_figure(trials: Sequence[SearchTrial], records: Sequence[RunRecord]) -> PanelFigure:
     """Return the certificate, and the objective of runs, against iterations and seconds.
 
     Each point is the median over the fits that have the same limits; a curve needs points at two limits.
@@ -31,7 +45,7 @@ def convergence_figure(trials: Sequence[Mapping[str, Any]], records: Sequence[Re
     UserError
         If no method was fitted with two limits.
     """
-    done = [record for record in records if record["status"] == "done"]
+    done = [record for record in records if record.done]
     fits = [*_of_trials(trials, done), *_of_runs(done)]
     panels = []
     for name, x_label in (("n_iter", "iterations"), ("seconds", "seconds")):
@@ -49,74 +63,67 @@ def convergence_figure(trials: Sequence[Mapping[str, Any]], records: Sequence[Re
         "Each point is a fit of its own, stopped at another limit (tol or max_iter); medians over folds and splits.",
         "The unit of an iteration is the solver's own, so curves of different solvers are compared by seconds.",
     ]
-    zeros = sum(fit["optimality"] == 0 for fit in fits)
+    zeros = sum(fit.optimality == 0 for fit in fits)
     if zeros:
         notes.append(f"{zeros} fits with a certificate of exactly 0 have no place on a logarithmic axis.")
     notes.append(origin(done))
     return PanelFigure("Convergence", tuple(panels), "", "", tuple(notes), same_y=False)
 
 
-def _of_trials(trials: Sequence[Mapping[str, Any]], done: Sequence[Record]) -> Iterator[Fit]:
+def _of_trials(trials: Sequence[SearchTrial], done: Sequence[RunRecord]) -> Iterator[_FitPoint]:
     """Yield the fits of searches over a limit, the other settings as they were chosen most often."""
-    for method in dict.fromkeys(trial["method"] for trial in trials):
-        searched = [record["searched"] for record in done if record["method"] == method and record["searched"]]
+    for method in dict.fromkeys(trial.method for trial in trials):
+        searched = [record.searched for record in done if record.method == method and record.searched]
         others = [_others(settings) for settings in searched if set(LIMITS) & set(settings)]
         if not others:
             continue
         common = Counter(others).most_common(1)[0][0]
         for trial in trials:
-            if trial["method"] == method and not trial["error"] and _others(trial["settings"]) == common:
-                yield {
-                    "curve": f"{method} on {trial['dataset']} (folds)",
-                    "others": common,
-                    "limit": _limit(trial["settings"]),
-                    "n_iter": trial["n_iter"],
-                    "seconds": trial["time"]["fit"],
-                    "optimality": trial["optimality"],
-                    "objective": None,
-                }
+            if trial.method == method and not trial.record.error and _others(trial.settings) == common:
+                seconds = trial.record.time.fit
+                yield _point(f"{method} on {trial.dataset} (folds)", trial.settings, trial.record, seconds, None)
 
 
-def _of_runs(done: Sequence[Record]) -> Iterator[Fit]:
+def _of_runs(done: Sequence[RunRecord]) -> Iterator[_FitPoint]:
     for record in done:
-        yield {
-            "curve": f"{record['method']} on {record['dataset']['name']}",
-            "others": _others(record["settings"]),
-            "limit": _limit(record["settings"]),
-            "n_iter": record["info"]["n_iter"],
-            "seconds": record["time"]["fit"],
-            "optimality": record["info"]["optimality"],
-            "objective": record["info"]["objective"],
-        }
+        curve = f"{record.method} on {record.dataset.name}"
+        yield _point(curve, record.settings, record.fit, record.time.fit, record.fit.objective)
 
 
-Settings = tuple[tuple[str, str], ...]
+def _point(
+    curve: str,
+    settings: Mapping[str, object],
+    info: FitRecord | TrialRecord,
+    seconds: float | None,
+    objective: float | None,
+) -> _FitPoint:
+    return _FitPoint(curve, _others(settings), _limit(settings), info.n_iter, seconds, info.optimality, objective)
 
 
-def _others(settings: Mapping[str, Any]) -> Settings:
+def _others(settings: Mapping[str, object]) -> Settings:
     """Return the settings that must be the same along a curve; the seed follows from the others."""
     return tuple(sorted((name, repr(value)) for name, value in settings.items() if name not in (*LIMITS, "seed")))
 
 
-def _limit(settings: Mapping[str, Any]) -> Settings:
+def _limit(settings: Mapping[str, object]) -> Settings:
     return tuple((name, repr(settings[name])) for name in LIMITS if name in settings)
 
 
-def _curves(fits: Sequence[Fit], x: str, y: str) -> Iterator[Curve]:
+def _curves(fits: Sequence[_FitPoint], x: str, y: str) -> Iterator[Curve]:
     groups: dict[tuple[str, Settings], dict[Settings, list[tuple[float, float]]]] = {}
     for fit in fits:
-        drawable = fit[y] is not None and fit[x] and (y == "objective" or fit[y] > 0)
-        if drawable:
-            limits = groups.setdefault((fit["curve"], fit["others"]), {})
-            limits.setdefault(fit["limit"], []).append((float(fit[x]), float(fit[y])))
-    found = {key: limits for key, limits in groups.items() if len(limits) > 1}
-    for (name, others), limits in found.items():
-        alike = [other for curve, other in found if curve == name]
+        at, value = getattr(fit, x), getattr(fit, y)
+        if value is not None and at and (y == "objective" or value > 0):
+            limits = groups.setdefault((fit.curve, fit.others), {})
+            limits.setdefault(fit.limit, []).append((float(at), float(value)))
+    drawn = {key: limits for key, limits in groups.items() if len(limits) > 1}
+    for (name, others), limits in drawn.items():
+        alike = [other for curve, other in drawn if curve == name]
         points = sorted((median(a for a, _ in group), median(b for _, b in group)) for group in limits.values())
-        yield Curve(name + _told(others, alike), tuple(a for a, _ in points), tuple(b for _, b in points))
+        yield Curve(name + _own_settings(others, alike), tuple(a for a, _ in points), tuple(b for _, b in points))
 
 
-def _told(others: Settings, alike: Sequence[Settings]) -> str:
-    """Return the settings that tell a curve from those of the same name."""
+def _own_settings(others: Settings, alike: Sequence[Settings]) -> str:
+    """Return the settings that distinguish a curve from those of the same name."""
     own = [f"{name}={value}" for name, value in others if any((name, value) not in other for other in alike)]
     return f", {', '.join(own)}" if own else ""

@@ -1,7 +1,6 @@
 """Figures of single labels: how well the rare ones are predicted, and which go together."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -9,16 +8,17 @@ from mlrank.arrays import BoolArray, FloatArray
 from mlrank.errors import UserError
 from mlrank.plots.heat import HeatFigure, HeatPanel
 from mlrank.plots.panels import Curve, Panel, PanelFigure
-from mlrank.plots.runs import Record, check_metric, done_runs, origin
+from mlrank.plots.runs import ArraysOf, check_metric, done_runs, origin
+from mlrank.records.run import RunRecord
 from mlrank.stats import by_label
+from mlrank.stored import Arrays
 
-__all__ = ["Arrays", "frequency_figure", "jaccard", "phi", "together_figure"]
+__all__ = ["frequency_figure", "jaccard", "phi", "together_figure"]
 
-Arrays = Callable[[Record], Mapping[str, Any]]
 MOST_LABELS = 40
 
 
-def frequency_figure(records: Sequence[Record], arrays: Arrays, metric: str = "f1_macro") -> PanelFigure:
+def frequency_figure(records: Sequence[RunRecord], arrays: ArraysOf, metric: str = "f1_macro") -> PanelFigure:
     """Return a metric of each label against how frequent it is among the test rows, a panel for each data set.
 
     Parameters
@@ -36,10 +36,10 @@ def frequency_figure(records: Sequence[Record], arrays: Arrays, metric: str = "f
         raise UserError(f"{metric} is not averaged over labels; such metrics are f1_macro, auc_macro, map_macro")
     done = done_runs(records)
     panels = []
-    for dataset in dict.fromkeys(record["dataset"]["name"] for record in done):
-        mine = [record for record in done if record["dataset"]["name"] == dataset]
-        methods = dict.fromkeys(record["method"] for record in mine)
-        curves = (_of_method(method, [r for r in mine if r["method"] == method], arrays, metric) for method in methods)
+    for dataset in dict.fromkeys(record.dataset.name for record in done):
+        mine = [record for record in done if record.dataset.name == dataset]
+        methods = dict.fromkeys(record.method for record in mine)
+        curves = (_of_method(method, [r for r in mine if r.method == method], arrays, metric) for method in methods)
         panels.append(Panel(dataset, tuple(curves)))
     name = metric.removesuffix("_macro")
     notes = (
@@ -51,7 +51,7 @@ def frequency_figure(records: Sequence[Record], arrays: Arrays, metric: str = "f
     return PanelFigure(title, tuple(panels), x_label, f"{name} of the label", notes, log_x=True)
 
 
-def _of_method(method: str, records: Sequence[Record], arrays: Arrays, metric: str) -> Curve:
+def _of_method(method: str, records: Sequence[RunRecord], arrays: ArraysOf, metric: str) -> Curve:
     stored = [arrays(record) for record in records]
     values = np.array([by_label(found, metric) for found in stored])
     shares = np.mean([_shares(found) for found in stored], axis=0)
@@ -61,7 +61,7 @@ def _of_method(method: str, records: Sequence[Record], arrays: Arrays, metric: s
     return Curve(method, tuple(map(float, shares[shown])), tuple(map(float, means)), kind="points")
 
 
-def _shares(found: Mapping[str, Any]) -> FloatArray:
+def _shares(found: Arrays) -> FloatArray:
     known = found.get("known")
     if known is None:
         return np.asarray(found["Y_true"].mean(axis=0), dtype=np.float64)
@@ -69,8 +69,8 @@ def _shares(found: Mapping[str, Any]) -> FloatArray:
 
 
 def together_figure(
-    records: Sequence[Record],
-    arrays: Arrays,
+    records: Sequence[RunRecord],
+    arrays: ArraysOf,
     dataset: str,
     kind: str = "cooccurrence",
     label_names: Sequence[str] | None = None,
@@ -88,7 +88,7 @@ def together_figure(
     UserError
         If some label entries are unknown: pairs would be over different rows.
     """
-    mine = [record for record in done_runs(records) if record["dataset"]["name"] == dataset]
+    mine = [record for record in done_runs(records) if record.dataset.name == dataset]
     Y = _true_labels(mine, arrays)
     counts = Y.sum(axis=0)
     kept = np.argsort(-counts, kind="stable")[:MOST_LABELS]
@@ -109,12 +109,12 @@ def together_figure(
     return HeatFigure(f"{title}, {dataset}", (panel,), what, balanced=kind == "correlation", notes=tuple(notes))
 
 
-def _true_labels(records: Sequence[Record], arrays: Arrays) -> BoolArray:
+def _true_labels(records: Sequence[RunRecord], arrays: ArraysOf) -> BoolArray:
     """Return the true label sets of all test rows, each row once."""
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, Arrays] = {}
     for record in records:
-        if record["split"] not in found:
-            found[record["split"]] = arrays(record)
+        if record.split not in found:
+            found[record.split] = arrays(record)
     if any("known" in part for part in found.values()):
         raise UserError("some label entries are unknown: which labels go together cannot be told from the runs")
     rows = np.concatenate([part["rows"] for part in found.values()])

@@ -9,11 +9,12 @@ import numpy as np
 
 from mlrank.errors import UserError
 from mlrank.plots.panels import Curve, Panel, PanelFigure
-from mlrank.plots.runs import Record, by_size, done_runs, origin
+from mlrank.plots.runs import SIZES, by_size, done_runs, origin
+from mlrank.records.run import RunRecord
 
 __all__ = ["Exponent", "fit_exponent", "scaling_figure"]
 
-SIZES = {"n_train": "training rows n", "n_features": "features d", "n_labels": "labels k"}
+_AXES = {"n_train": "training rows n", "n_features": "features d", "n_labels": "labels k"}
 _SYMBOLS = {"n_train": "n", "n_features": "d", "n_labels": "k"}
 
 
@@ -42,7 +43,7 @@ def fit_exponent(x: Sequence[float], y: Sequence[float]) -> Exponent:
     return Exponent(round(slope, 12), error, math.exp(intercept))
 
 
-def scaling_figure(records: Sequence[Record]) -> PanelFigure:
+def scaling_figure(records: Sequence[RunRecord]) -> PanelFigure:
     """Return the seconds of a fit against rows, features and labels, each where the other two stay the same.
 
     Raises
@@ -50,9 +51,9 @@ def scaling_figure(records: Sequence[Record]) -> PanelFigure:
     UserError
         If none of them varies while the others stay.
     """
-    done = [record for record in done_runs(records) if record["time"].get("fit", 0) > 0]
+    done = [record for record in done_runs(records) if _seconds(record) > 0]
     panels = []
-    for size, label in SIZES.items():
+    for size, label in _AXES.items():
         curves = tuple(_curves(done, size))
         if curves:
             panels.append(Panel(f"against {label}", curves, x_label=label))
@@ -65,25 +66,29 @@ def scaling_figure(records: Sequence[Record]) -> PanelFigure:
     return PanelFigure(title, tuple(panels), "", "seconds", tuple(_notes(done)), log_y=True, log_x=True)
 
 
-def _notes(done: Sequence[Record]) -> Iterator[str]:
+def _seconds(record: RunRecord) -> float:
+    return record.time.fit or 0.0
+
+
+def _notes(done: Sequence[RunRecord]) -> Iterator[str]:
     yield "Exponents by least squares on logarithms, with their standard errors where there are three sizes or more."
-    machines = sorted({record["time"].get("machine") or "unknown machine" for record in done})
+    machines = sorted({record.time.machine or "unknown machine" for record in done})
     if len(machines) > 1:
         yield f"Warning: times come from different machines ({'; '.join(machines)})."
     else:
         yield f"Machine: {machines[0]}, one thread for each fit."
-    early = dict.fromkeys(record["method"] for record in done if not record["info"]["converged"])
+    early = dict.fromkeys(record.method for record in done if not record.fit.converged)
     if early:
         yield f"Some fits stopped before their tolerance, so took less than they would have: {', '.join(early)}."
     yield origin(done)
 
 
-def _curves(done: Sequence[Record], size: str) -> Iterator[Curve]:
+def _curves(done: Sequence[RunRecord], size: str) -> Iterator[Curve]:
     """Yield the points of each method and set of other sizes with two sizes or more, and the line fitted to them."""
-    for method in dict.fromkeys(record["method"] for record in done):
+    for method in dict.fromkeys(record.method for record in done):
         groups = {}
-        for others, group in _alike([record for record in done if record["method"] == method], size):
-            points = {x: median(r["time"]["fit"] for r in found) for x, found in by_size(group, size).items()}
+        for others, group in _alike([record for record in done if record.method == method], size):
+            points = {x: median(map(_seconds, found)) for x, found in by_size(group, size).items()}
             if len(points) > 1:
                 groups[others] = points
         for others, points in groups.items():
@@ -96,7 +101,7 @@ def _curves(done: Sequence[Record], size: str) -> Iterator[Curve]:
             yield Curve("", ends, tuple(found.factor * end**found.value for end in ends), kind="fit")
 
 
-def _alike(records: Sequence[Record], size: str) -> Iterator[tuple[str, list[Record]]]:
+def _alike(records: Sequence[RunRecord], size: str) -> Iterator[tuple[str, list[RunRecord]]]:
     """Yield runs whose other two sizes are the same, and what these are."""
     first, second = (other for other in SIZES if other != size)
     for one, group in by_size(records, first).items():

@@ -11,7 +11,7 @@ from mlrank.datasets.formats.selection import Selection
 from mlrank.datasets.stream import RowStream
 from mlrank.errors import UserError
 from mlrank.models.file import StoredModel
-from mlrank.prediction.outputs import Block, Wish, output_format, writer
+from mlrank.prediction.outputs import ScoredBlock, Wish, output_format, writer
 from mlrank.solvers import Capabilities
 from mlrank.thresholds.cuts import check_scores
 
@@ -98,12 +98,12 @@ def _check(wish: Wish, data: Path, out: Path) -> None:
         raise UserError("would be written over the data", out)
 
 
-def _predicted(model: StoredModel, X: Features, wish: Wish) -> Block:
+def _predicted(model: StoredModel, X: Features, wish: Wish) -> ScoredBlock:
     if wish.sets:
-        return Block(*model.predictor.predict(X))
+        return ScoredBlock(*model.predictor.predict(X))
     found = model.decision_function(X)
     check_scores(found)
-    return Block(found, None)
+    return ScoredBlock(found, None)
 
 
 def _block_rows(model: StoredModel) -> int:

@@ -18,13 +18,13 @@ from mlrank.metrics import MetricValue, evaluate
 from mlrank.models.file import StoredModel
 from mlrank.prediction.files import selection_of
 
-__all__ = ["PARTS", "Judged", "judge"]
+__all__ = ["PARTS", "JudgedModel", "judge"]
 
 PARTS = ("all", "train", "test")
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedModel:
     """The metrics of a model on some rows.
 
     Parameters
@@ -49,7 +49,7 @@ def judge(
     part: str | None = None,
     format: str | None = None,
     **options: Any,
-) -> Judged:
+) -> JudgedModel:
     """Compute every metric of a model on the rows of a data set.
 
     Parameters
@@ -79,7 +79,7 @@ def judge(
     about = model.header
     fitted = [about.solver.kind, about.data.name and f"fitted to {about.data.name}", about.split]
     title = f"{about.method} ({', '.join(filter(None, fitted))}) on {dataset.name}, {told}"
-    return Judged(evaluate(truth, scores, Y_pred, known), title, len(rows), tuple(notes))
+    return JudgedModel(evaluate(truth, scores, Y_pred, known), title, len(rows), tuple(notes))
 
 
 def _load(

@@ -18,7 +18,7 @@ from mlrank.errors import UserError, os_errors
 from mlrank.records.atomic import whole_file
 from mlrank.stored import numbered, zip_entry
 
-__all__ = ["ENDINGS", "Block", "Wish", "best_labels", "output_format", "writer"]
+__all__ = ["ENDINGS", "ScoredBlock", "Wish", "best_labels", "output_format", "writer"]
 
 ENDINGS = {".csv": "csv", ".svm": "libsvm", ".libsvm": "libsvm", ".txt": "libsvm", ".npz": "npz"}
 COPY_BYTES = 1 << 20
@@ -38,7 +38,7 @@ class Wish:
         return self.top is None and not self.scores
 
 
-class Block(NamedTuple):
+class ScoredBlock(NamedTuple):
     """Predictions of some rows; `Y_pred` is None where only scores were asked for."""
 
     scores: FloatArray
@@ -48,7 +48,7 @@ class Block(NamedTuple):
 class Writer(Protocol):
     """Takes predictions block after block."""
 
-    def write(self, block: Block) -> None:
+    def write(self, block: ScoredBlock) -> None:
         """Write the rows of a block."""
         ...
 
@@ -100,7 +100,7 @@ class _CsvWriter:
         pairs = [f"{what}_{number}" for number in numbers for what in ("label", "score")]
         self._lines([pairs if wish.top else list(wish.labels)])
 
-    def write(self, block: Block) -> None:
+    def write(self, block: ScoredBlock) -> None:
         """Write the rows of a block."""
         if self.wish.top:
             best = best_labels(block.scores, self.wish.top)
@@ -144,7 +144,7 @@ class _LibsvmWriter:
             names = (json.dumps(name, ensure_ascii=False) for name in wish.labels)
             file.write("".join(f"# label {place}: {name}\n" for place, name in enumerate(names)).encode())
 
-    def write(self, block: Block) -> None:
+    def write(self, block: ScoredBlock) -> None:
         """Write the rows of a block."""
         if self.wish.top:
             best = best_labels(block.scores, self.wish.top)
@@ -187,7 +187,7 @@ class _NpzWriter:
                 for name in self.kinds
             }
 
-    def write(self, block: Block) -> None:
+    def write(self, block: ScoredBlock) -> None:
         """Write the rows of a block."""
         found: dict[str, Any] = {"scores": block.scores, "Y_pred": block.Y_pred}
         if self.wish.top:

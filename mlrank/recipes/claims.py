@@ -4,19 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 
 from mlrank.arrays import FloatArray
 from mlrank.metrics import METRICS
-from mlrank.recipes.evidence import Decision, Finding, better, decide, within
+from mlrank.recipes.evidence import Decision, PartEvidence, better, decide, within
 from mlrank.recipes.recipe import GRADES, Claim
+from mlrank.records import RunRecord
 from mlrank.stats import say_p
 
-__all__ = ["ClaimResult", "Record", "claim_line", "combined", "judge", "share_of", "test_words", "values_over_splits"]
+__all__ = ["ClaimResult", "claim_line", "combined", "judge", "share_of", "test_words", "values_over_splits"]
 
-Record = Mapping[str, Any]
 Values = Mapping[str, FloatArray | None]
 # How many pairs that came out otherwise are spelled out.
 SPELLED_OUT = 4
@@ -46,27 +45,29 @@ class ClaimResult:
     line: str
 
 
-def values_over_splits(records: Sequence[Record], method: str, metric: str, splits: Sequence[str]) -> FloatArray | None:
+def values_over_splits(
+    records: Sequence[RunRecord], method: str, metric: str, splits: Sequence[str]
+) -> FloatArray | None:
     """Return the values in the order of the splits; None unless every split has one, as others are not comparable."""
-    done = {r["split"]: r for r in records if r["method"] == method and r["status"] == "done"}
-    values = [done[split]["metrics"].get(metric, {}).get("value") for split in splits if split in done]
+    done = {r.split: r for r in records if r.method == method and r.done}
+    values = [done[split].value(metric) for split in splits if split in done]
     if len(values) < len(splits) or not values or None in values:
         return None
     return np.array(values, dtype=np.float64)
 
 
-def share_of(records: Sequence[Record]) -> float:
+def share_of(records: Sequence[RunRecord]) -> float:
     """Return how many test rows there are for each training row, the mean over the records; 0 without any."""
-    return fmean(r["dataset"]["n_test"] / r["dataset"]["n_train"] for r in records) if records else 0.0
+    return fmean(r.dataset.n_test / r.dataset.n_train for r in records) if records else 0.0
 
 
-def judge(claim: Claim, records: Sequence[Record], splits: Sequence[str], grade: str) -> ClaimResult:
+def judge(claim: Claim, records: Sequence[RunRecord], splits: Sequence[str], grade: str) -> ClaimResult:
     """Judge one claim, of whichever form, in each of its metrics."""
     decisions, details = [], []
-    share = share_of([record for record in records if record["status"] == "done"])
+    share = share_of([record for record in records if record.done])
     for metric in claim.metrics:
         ours = {method: values_over_splits(records, method, metric, splits) for method in claim.methods}
-        parts, needed, detail = _found(claim, metric, ours, share)
+        parts, needed, detail = _evidence(claim, metric, ours, share)
         decision = decide(list(parts.values()), needed, len(claim.metrics))
         decisions.append(decision)
         details.append(detail if decision.p is None else f"{detail}: {decision.verdict}, {say_p(decision.p)}")
@@ -95,25 +96,25 @@ def test_words(n_splits: int, tested: bool) -> str:
     return f"order only, no test possible: {why}"
 
 
-Found = tuple[Mapping[tuple[str, str], Finding], int, str]
+Evidence = tuple[Mapping[tuple[str, str], PartEvidence], int, str]
 
 
-def _found(claim: Claim, metric: str, ours: Values, share: float) -> Found:
-    """Return what was found of each pair of methods, how many pairs must be as claimed, and all of it in words."""
+def _evidence(claim: Claim, metric: str, ours: Values, share: float) -> Evidence:
+    """Return the evidence on each pair of methods, how many pairs must be as claimed, and all of it in words."""
     sign = METRICS[metric].sign
     if claim.best is not None:
         parts = {(claim.best, m): better(ours[claim.best], ours[m], sign, share) for m in ours if m != claim.best}
         return parts, len(parts) - claim.places + 1, f"{metric}, best first: {_listed(ours, sign)}"
     if claim.close:
         parts = {(a, b): within(ours[a], ours[b], claim.within, share) for a, b in claim.close}
-        return parts, len(parts), _told(metric, f"within {claim.within:g} of each other", parts, ours)
+        return parts, len(parts), _in_words(metric, f"within {claim.within:g} of each other", parts, ours)
     pairs = claim.pairs or tuple(combinations(claim.order or (), 2))
     parts = {(a, b): better(ours[a], ours[b], sign, share) for a, b in pairs}
-    told = f"{metric}, best first: {_listed(ours, sign)}"
-    return parts, len(parts), told if claim.order else _told(metric, "in this order", parts, ours)
+    ranking = f"{metric}, best first: {_listed(ours, sign)}"
+    return parts, len(parts), ranking if claim.order else _in_words(metric, "in this order", parts, ours)
 
 
-def _told(metric: str, how: str, found: Mapping[tuple[str, str], Finding], ours: Values) -> str:
+def _in_words(metric: str, how: str, found: Mapping[tuple[str, str], PartEvidence], ours: Values) -> str:
     others = [pair for pair, part in found.items() if not part.as_claimed]
     text = f"{metric}: {len(found) - len(others)} of {len(found)} pairs {how}"
     if not others:

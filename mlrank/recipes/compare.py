@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from mlrank.recipes.claims import ClaimResult, Record, judge, share_of, values_over_splits
+from mlrank.recipes.claims import ClaimResult, judge, share_of, values_over_splits
 from mlrank.recipes.recipe import GRADES, USER, DataOption, Recipe
 from mlrank.recipes.recipe_parts import grade_on
 from mlrank.recipes.verdicts import judge_cell, printed_decimals
+from mlrank.records import RunRecord
 
 __all__ = ["SECONDS", "ClaimResult", "ComparedCell", "Comparison", "compare"]
 
@@ -72,7 +73,7 @@ class Comparison:
     notes: tuple[str, ...]
 
 
-def compare(recipe: Recipe, option: DataOption, records: Sequence[Record]) -> Comparison:
+def compare(recipe: Recipe, option: DataOption, records: Sequence[RunRecord]) -> Comparison:
     """Compare run records with what the paper reports.
 
     Records of other data sets are left aside. Data that call themselves generated are graded "stand-in" whatever the
@@ -84,14 +85,14 @@ def compare(recipe: Recipe, option: DataOption, records: Sequence[Record]) -> Co
         If the option is "user" and the records are of more than one data set of the user's.
     """
     used = option_records(recipe, option, records)
-    grade = grade_on(option, any(record["dataset"]["stand_in"] for record in used))
-    splits = list(dict.fromkeys(record["split"] for record in used))
+    grade = grade_on(option, any(record.dataset.stand_in for record in used))
+    splits = list(dict.fromkeys(record.split for record in used))
     cells = [
         _cell(recipe, used, splits, grade, method, metric)
         for method, by_metric in recipe.expected.items()
         for metric in by_metric
     ]
-    dataset = used[0]["dataset"]["name"] if used else option.dataset
+    dataset = used[0].dataset.name if used else option.dataset
     return Comparison(
         title=f"{recipe.table} of {recipe.paper} beside ours on {dataset} ({GRADES[grade]})",
         recipe=recipe.name,
@@ -107,12 +108,12 @@ def compare(recipe: Recipe, option: DataOption, records: Sequence[Record]) -> Co
 
 
 def _cell(
-    recipe: Recipe, records: Sequence[Record], splits: Sequence[str], grade: str, method: str, metric: str
+    recipe: Recipe, records: Sequence[RunRecord], splits: Sequence[str], grade: str, method: str, metric: str
 ) -> ComparedCell:
     paper = recipe.expected[method][metric]
     decimals = printed_decimals(number for by_metric in recipe.expected.values() for number in by_metric.values())
     values = values_over_splits(records, method, metric, splits)
-    share = share_of([record for record in records if record["method"] == method])
+    share = share_of([record for record in records if record.method == method])
     verdict, reason = judge_cell(values, paper, grade, decimals, share)
     ours = None if values is None else float(values.mean())
     difference = None if ours is None or paper is None or grade == "stand-in" else ours - paper
@@ -121,7 +122,7 @@ def _cell(
     return ComparedCell(method, metric, ours, paper, difference, *spreads, verdict, reason)
 
 
-def option_records(recipe: Recipe, option: DataOption, records: Sequence[Record]) -> list[Record]:
+def option_records(recipe: Recipe, option: DataOption, records: Sequence[RunRecord]) -> list[RunRecord]:
     """Return the records of the option's data set.
 
     Raises
@@ -130,20 +131,20 @@ def option_records(recipe: Recipe, option: DataOption, records: Sequence[Record]
         If the option is "user" and they are of more than one data set of the user's.
     """
     if option.dataset != USER:
-        return [record for record in records if record["dataset"]["name"] == option.dataset]
+        return [record for record in records if record.dataset.name == option.dataset]
     others = {other.dataset for other in recipe.data}
-    used = [record for record in records if record["dataset"]["name"] not in others]
-    names = sorted({record["dataset"]["name"] for record in used})
+    used = [record for record in records if record.dataset.name not in others]
+    names = sorted({record.dataset.name for record in used})
     if len(names) > 1:
         raise ValueError(f"the records to compare are of several data sets: {', '.join(names)}")
     return used
 
 
 def _notes(
-    recipe: Recipe, option: DataOption, records: Sequence[Record], grade: str, cells: Sequence[ComparedCell]
+    recipe: Recipe, option: DataOption, records: Sequence[RunRecord], grade: str, cells: Sequence[ComparedCell]
 ) -> list[str]:
     notes = [f"data: {option.note}"]
-    n_splits = len({record["split"] for record in records})
+    n_splits = len({record.split for record in records})
     if n_splits == 1:
         notes.append("one split: no test is possible, a claim is judged by the order of the values alone")
     elif n_splits > 1:
@@ -157,12 +158,12 @@ def _notes(
     return [*notes, *(f"protocol: {line}" for line in recipe.protocol)]
 
 
-def _undefined(records: Sequence[Record], cell: ComparedCell) -> Iterator[str]:
-    """Tell what a mean that leaves undefined terms out would be if they counted as 0, as papers often do."""
-    values = [record["metrics"][cell.metric] for record in records if record["method"] == cell.method]
-    if all(value["n_defined"] == value["n_total"] for value in values) or values[0]["unit"] == "all":
+def _undefined(records: Sequence[RunRecord], cell: ComparedCell) -> Iterator[str]:
+    """Note what a mean that leaves undefined terms out would be if they counted as 0, as papers often do."""
+    values = [record.metrics[cell.metric] for record in records if record.method == cell.method]
+    if all(value.n_defined == value.n_total for value in values) or values[0].unit == "all":
         return
-    least = min(values, key=lambda value: float(value["n_defined"] / value["n_total"]))
-    zeros = fmean(value["value"] * value["n_defined"] / value["n_total"] for value in values)
-    counts = f"{least['n_defined']} of {least['n_total']} {least['unit']}"
+    least = min(values, key=lambda value: value.n_defined / value.n_total)
+    zeros = fmean((value.value or 0.0) * value.n_defined / value.n_total for value in values)
+    counts = f"{least.n_defined} of {least.n_total} {least.unit}"
     yield f"{cell.metric} of {cell.method} is over {counts}; with the others as 0 it is {zeros:.4f}"

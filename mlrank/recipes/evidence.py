@@ -8,13 +8,13 @@ import numpy as np
 from mlrank.arrays import FloatArray
 from mlrank.stats import resampled_t
 
-__all__ = ["ALPHA", "Decision", "Finding", "better", "decide", "partial_conjunction", "within"]
+__all__ = ["ALPHA", "Decision", "PartEvidence", "better", "decide", "partial_conjunction", "within"]
 
 ALPHA = 0.05
 TIE = 1e-12
 
 
-class Finding(NamedTuple):
+class PartEvidence(NamedTuple):
     """What was found of one part of a claim.
 
     Parameters
@@ -38,7 +38,7 @@ class Decision(NamedTuple):
     p: float | None
 
 
-def better(better: FloatArray | None, worse: FloatArray | None, sign: float, test_share: float) -> Finding:
+def better(better: FloatArray | None, worse: FloatArray | None, sign: float, test_share: float) -> PartEvidence:
     """Return whether the first method is better than the second.
 
     Parameters
@@ -49,24 +49,24 @@ def better(better: FloatArray | None, worse: FloatArray | None, sign: float, tes
     test_share : test rows for each training row, of the corrected resampled t-test
     """
     if better is None or worse is None:
-        return Finding(None)
+        return PartEvidence(None)
     d = sign * (better - worse)
     mean = float(d.mean())
     as_claimed = None if abs(mean) <= TIE else mean > 0
     p = _above(d, test_share)
-    return Finding(as_claimed) if p is None else Finding(as_claimed, p, 1.0 - p)
+    return PartEvidence(as_claimed) if p is None else PartEvidence(as_claimed, p, 1.0 - p)
 
 
-def within(one: FloatArray | None, other: FloatArray | None, most: float, test_share: float) -> Finding:
+def within(one: FloatArray | None, other: FloatArray | None, most: float, test_share: float) -> PartEvidence:
     """Return whether two methods are no further apart than `most`, by two one-sided tests."""
     if one is None or other is None:
-        return Finding(None)
+        return PartEvidence(None)
     d = one - other
     as_claimed = abs(float(d.mean())) <= most
     above, below = _above(d + most, test_share), _above(most - d, test_share)
     if above is None or below is None:
-        return Finding(as_claimed)
-    return Finding(as_claimed, max(above, below), min(1.0, 2.0 * min(1.0 - above, 1.0 - below)))
+        return PartEvidence(as_claimed)
+    return PartEvidence(as_claimed, max(above, below), min(1.0, 2.0 * min(1.0 - above, 1.0 - below)))
 
 
 def _above(d: FloatArray, test_share: float) -> float | None:
@@ -90,7 +90,7 @@ def partial_conjunction(ps: Sequence[float], needed: int) -> float:
     return min(1.0, (len(ps) - needed + 1) * float(np.sort(ps)[needed - 1]))
 
 
-def decide(found: Sequence[Finding], needed: int, n_metrics: int = 1) -> Decision:
+def decide(found: Sequence[PartEvidence], needed: int, n_metrics: int = 1) -> Decision:
     """Return whether at least `needed` parts are as claimed: "holds", "fails" or "undecided".
 
     Parts that cannot be tested are judged by the means alone.

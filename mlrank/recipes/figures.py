@@ -6,14 +6,14 @@ from statistics import fmean, stdev
 from typing import Any, TypeAlias
 
 from mlrank.plots import Curve, Level, Panel, PanelFigure
-from mlrank.recipes.claims import Record
 from mlrank.recipes.recipe import Recipe
 from mlrank.recipes.recipe_parts import GRADES, USER, DataOption, FigureRecipe, grade_on
+from mlrank.records import RunRecord
 from mlrank.yamlfile import YamlMapping
 
 __all__ = ["FLAT", "figure_experiments", "paper_figure"]
 
-Runs: TypeAlias = Mapping[float | str, Sequence[Record]]
+Runs: TypeAlias = Mapping[float | str, Sequence[RunRecord]]
 # Stands for the experiment of the methods that the x axis does not change.
 FLAT = "flat"
 
@@ -71,9 +71,9 @@ def paper_figure(recipe: Recipe, name: str, option: DataOption, runs: Runs) -> P
         for title, methods in figure.panels.items()
     )
     first = next((record for records in runs.values() for record in records), None)
-    dataset = option.dataset if first is None else first["dataset"]["name"]
-    grade = grade_on(option, first is not None and first["dataset"]["stand_in"])
-    n_splits = len({record["split"] for records in runs.values() for record in records})
+    dataset = option.dataset if first is None else first.dataset.name
+    grade = grade_on(option, first is not None and first.dataset.stand_in)
+    n_splits = len({record.split for records in runs.values() for record in records})
     notes = [f"ours on {dataset} ({GRADES[grade]}), {n_splits} partition{'s' if n_splits > 1 else ''}"]
     if n_splits > 1:
         notes[0] += ", bars: standard deviation over partitions"
@@ -90,7 +90,7 @@ def _curves(
     figure: FigureRecipe,
     methods: Sequence[str],
     positions: Sequence[float],
-    runs: Mapping[float | str, Sequence[Record]],
+    runs: Mapping[float | str, Sequence[RunRecord]],
 ) -> Iterator[Curve]:
     for method in methods:
         keys = [FLAT] * len(positions) if method in figure.flat else list(figure.values)
@@ -101,14 +101,15 @@ def _curves(
         yield Curve(method, tuple(x for x, _ in there), tuple(fmean(values) for _, values in there), bars)
 
 
-def _values(records: Sequence[Record], method: str, metric: str) -> list[float]:
-    done = [record for record in records if record["method"] == method and record["status"] == "done"]
+def _values(records: Sequence[RunRecord], method: str, metric: str) -> list[float]:
+    done = [record for record in records if record.method == method and record.done]
+    return [value for record in done if (value := _value(record, metric)) is not None]
+
+
+def _value(record: RunRecord, metric: str) -> float | None:
     if metric == "fit_seconds":
-        return [record["time"]["fit"] for record in done]
-    if metric == "objective":
-        return [record["info"]["objective"] for record in done]
-    values = [record["metrics"][metric]["value"] for record in done]
-    return [value for value in values if value is not None]
+        return record.time.fit
+    return record.fit.objective if metric == "objective" else record.value(metric)
 
 
 def _levels(

@@ -1,20 +1,19 @@
 """Runs in the layout of the paper's own table: its rows, columns, names and digits."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mlrank.config import RecipeConfig
 from mlrank.errors import UserError
-from mlrank.recipes.papertable import TableLayout
+from mlrank.recipes.papertable import PaperLayout
 from mlrank.recipes.recipe import GRADES, USER, Recipe, load_recipe, recipes
 from mlrank.recipes.recipe_parts import grade_on
-from mlrank.tables import Cell, Grid, Row, Shown, Table, build_tables
+from mlrank.records import RunRecord
+from mlrank.tables import Grid, ResultTable, Shown, TableCell, TableRow, build_tables
 from mlrank.tables.arrange import NONE, common_marks, marks_of, merged_notes, without_certificate
 
 __all__ = ["paper_grids", "recipe_grids"]
 
-Record = Mapping[str, Any]
-Environments = Mapping[str, Mapping[str, Any]]
 SECONDS = "fit_seconds"
 
 
@@ -23,9 +22,9 @@ class _Part(NamedTuple):
 
     paper: str
     table: str
-    layout: TableLayout
+    layout: PaperLayout
     spread: bool
-    found: Table
+    found: ResultTable
     grade: str
     notes: tuple[str, ...]
 
@@ -40,9 +39,7 @@ class _Part(NamedTuple):
         return self.found.metrics == (SECONDS,)
 
 
-def paper_grids(
-    records: Sequence[Record], environments: Environments, origins: Mapping[str, RecipeConfig | None]
-) -> list[Grid]:
+def paper_grids(records: Sequence[RunRecord], origins: Mapping[str, RecipeConfig | None]) -> list[Grid]:
     """Return the tables of papers that runs of recipes belong to; those of several recipes may share one.
 
     Parameters
@@ -56,21 +53,21 @@ def paper_grids(
     """
     taken: dict[tuple[str, bool], str] = {}
     parts = []
-    for experiment in dict.fromkeys(record["experiment"] for record in records):
+    for experiment in dict.fromkeys(record.experiment for record in records):
         name, timed = _recipe_of(experiment, origins.get(experiment))
         if (name, timed) in taken:
             raise UserError(f"'{taken[name, timed]}' and '{experiment}' are runs of the same table: give one of them")
         taken[name, timed] = experiment
-        mine = [record for record in records if record["experiment"] == experiment]
-        parts.append(_part(load_recipe(name), timed, mine, environments))
+        mine = [record for record in records if record.experiment == experiment]
+        parts.append(_part(load_recipe(name), timed, mine))
     return _grids(parts)
 
 
-def recipe_grids(recipe: Recipe, timed: bool, records: Sequence[Record], environments: Environments) -> list[Grid]:
+def recipe_grids(recipe: Recipe, timed: bool, records: Sequence[RunRecord]) -> list[Grid]:
     """Return the paper's table from the runs of one recipe; none if the paper prints no table of them."""
     if _printed(recipe, timed) is None or not records:
         return []
-    return _grids([_part(recipe, timed, records, environments)])
+    return _grids([_part(recipe, timed, records)])
 
 
 def _recipe_of(experiment: str, origin: RecipeConfig | None) -> tuple[str, bool]:
@@ -83,7 +80,7 @@ def _recipe_of(experiment: str, origin: RecipeConfig | None) -> tuple[str, bool]
     )
 
 
-def _printed(recipe: Recipe, timed: bool) -> tuple[TableLayout, list[str]] | None:
+def _printed(recipe: Recipe, timed: bool) -> tuple[PaperLayout, list[str]] | None:
     """Return the layout of the recipe's table, or of its run times, and what it shows; None if it shows nothing."""
     own = recipe.layout
     if own is None:
@@ -93,25 +90,25 @@ def _printed(recipe: Recipe, timed: bool) -> tuple[TableLayout, list[str]] | Non
     return (layout, metrics) if metrics else None
 
 
-def _part(recipe: Recipe, timed: bool, records: Sequence[Record], environments: Environments) -> _Part:
+def _part(recipe: Recipe, timed: bool, records: Sequence[RunRecord]) -> _Part:
     table = recipe.times.table if timed and recipe.times else recipe.table
     printed = _printed(recipe, timed)
     if printed is None:
         raise UserError(f"{table} of the recipe '{recipe.name}' is no table of scores: it has no paper's layout")
     layout, metrics = printed
     spreads = recipe.times.spread if timed and recipe.times else recipe.spread
-    shown = [record for record in records if record["method"] in layout.methods]
-    found = build_tables(shown, metrics, environments)
+    shown = [record for record in records if record.method in layout.methods]
+    found = build_tables(shown, metrics)
     if len(found) != 1:
         names = ", ".join(table.dataset for table in found) or "none"
         raise UserError(f"runs of '{recipe.name}' with the paper's methods must be of one data set, found {names}")
     grade, notes = _data(recipe, found[0])
-    if extra := list(dict.fromkeys(r["method"] for r in records if r not in shown)):
+    if extra := list(dict.fromkeys(r.method for r in records if r not in shown)):
         notes.append(f"run but not in the paper's table: {', '.join(extra)}")
     return _Part(recipe.paper, table.partition(",")[0], layout, bool(spreads), found[0], grade, tuple(notes))
 
 
-def _data(recipe: Recipe, found: Table) -> tuple[str, list[str]]:
+def _data(recipe: Recipe, found: ResultTable) -> tuple[str, list[str]]:
     """Return the grade of the data, and how they differ from the paper's."""
     by_name = {option.dataset: option for option in recipe.data}
     option = by_name.get(found.dataset, by_name.get(USER))
@@ -166,7 +163,7 @@ def _cells(part: _Part, marks: Mapping[str, str]) -> Iterator[tuple[dict[str, st
             yield at, _shown(part, row, place, metric, mark)
 
 
-def _shown(part: _Part, row: Row | None, place: int, metric: str, common: str) -> Shown:
+def _shown(part: _Part, row: TableRow | None, place: int, metric: str, common: str) -> Shown:
     if row is None or row.cells[place].value is None:
         return Shown("failed" if row and row.n_failed and not row.n_done else NONE)
     cell = row.cells[place]
@@ -174,7 +171,7 @@ def _shown(part: _Part, row: Row | None, place: int, metric: str, common: str) -
     return Shown(_number(part, cell, metric) + own, cell.best, cell.second, cell.value)
 
 
-def _number(part: _Part, cell: Cell, metric: str) -> str:
+def _number(part: _Part, cell: TableCell, metric: str) -> str:
     if metric == SECONDS:
         return f"{cell.value:.2f}"
     factor, decimals = part.layout.factor, part.layout.decimals

@@ -6,12 +6,12 @@ from pydantic import BaseModel, Field, model_validator
 
 from mlrank.recipes.recipe_parts import FROZEN
 
-__all__ = ["Side", "TableLayout"]
+__all__ = ["PaperLayout", "Side"]
 
 Side: TypeAlias = Literal["dataset", "method", "metric"]
 
 
-class TableLayout(BaseModel):
+class PaperLayout(BaseModel):
     """The layout of a table.
 
     Parameters
@@ -38,7 +38,7 @@ class TableLayout(BaseModel):
     methods: dict[str, str] = Field(min_length=1)
     factor: Literal[1, 100] = 1
     decimals: int = Field(default=4, ge=0)
-    times: "TableLayout | None" = None
+    times: "PaperLayout | None" = None
 
     @model_validator(mode="after")
     def _every_cell_has_a_place(self) -> Self:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import METRICS
-from mlrank.recipes.papertable import TableLayout
+from mlrank.recipes.papertable import PaperLayout
 from mlrank.recipes.recipe_parts import (
     FROZEN,
     GRADES,
@@ -79,7 +79,7 @@ class Recipe(BaseModel):
     effort: dict[str, Effort] = {}
     expected: dict[str, dict[str, float | None]] = Field(min_length=1)
     spread: dict[str, dict[str, float]] = {}
-    layout: TableLayout | None = None
+    layout: PaperLayout | None = None
     claims: tuple[Claim, ...] = ()
     times: TimesTable | None = None
     related: RelatedTable | None = None
@@ -126,7 +126,7 @@ _FIELDS: Mapping[str, Iterable[str]] = {
     "related": RelatedTable.model_fields,
     "figures": FigureRecipe.model_fields,
     "regions": RegionsRecipe.model_fields,
-    "layout": TableLayout.model_fields,
+    "layout": PaperLayout.model_fields,
     "x": XAxis.model_fields,
     "y": YAxis.model_fields,
 }
@@ -229,7 +229,7 @@ def _mentions(
 def _printed(recipe: Recipe, methods: Iterable[str]) -> Iterator[tuple[str, str, Iterable[str], tuple[str | int, ...]]]:
     """Yield the mentions in the layouts."""
     timed = recipe.times.methods if recipe.times else {}
-    known: dict[tuple[str, ...], tuple[TableLayout | None, Iterable[str]]] = {("layout",): (recipe.layout, methods)}
+    known: dict[tuple[str, ...], tuple[PaperLayout | None, Iterable[str]]] = {("layout",): (recipe.layout, methods)}
     if recipe.layout is not None:
         known["layout", "times"] = (recipe.layout.times, timed)
     for where, (layout, named) in known.items():

@@ -6,6 +6,7 @@ from typing import Any
 from mlrank.recipes.data import experiment_mapping
 from mlrank.recipes.recipe import Recipe
 from mlrank.recipes.recipe_parts import GRADES, DataOption, RelatedTable, grade_on, is_called
+from mlrank.records import RunRecord
 from mlrank.tables import Grid, Shown
 from mlrank.yamlfile import YamlMapping
 
@@ -29,7 +30,7 @@ def related_mapping(recipe: Recipe, table: RelatedTable, option: DataOption, use
     return mapping | {"name": f"{recipe.name}-related", "methods": methods, "split": split, "recipe": origin}
 
 
-def related_grid(table: RelatedTable, option: DataOption, record: Mapping[str, Any], related: Related) -> Grid:
+def related_grid(table: RelatedTable, option: DataOption, record: RunRecord, related: Related) -> Grid:
     """Return the table, the paper's labels beside ours.
 
     Parameters
@@ -37,7 +38,7 @@ def related_grid(table: RelatedTable, option: DataOption, record: Mapping[str, A
     record : of the run that the mapping is from
     related : per label, the most similar ones with their cosines
     """
-    grade = grade_on(option, record["dataset"]["stand_in"])
+    grade = grade_on(option, record.dataset.stand_in)
     named = [label for label in related if label in table.expected]
     header = ("label", "ours", *(["paper"] if named else []))
     rows = [

@@ -27,7 +27,7 @@ from mlrank.recipes.times import compare_times, times_mapping, times_of
 from mlrank.records import RunFolder
 from mlrank.records.atomic import make_folder, write_atomic
 from mlrank.solvers.slrm import related_labels
-from mlrank.tables import FORMATS, Grid, environments_of, render_grids
+from mlrank.tables import FORMATS, Grid, render_grids
 
 __all__ = [
     "RecipeRequest",
@@ -203,7 +203,7 @@ def _run_compared(plan: TablePlan, folder: RunFolder) -> TableRun:
     else:
         comparison = compare(plan.recipe, plan.option, runs)
     texts = {f"comparison.{SUFFIXES.get(fmt, fmt)}": render_comparison(comparison, fmt) for fmt in FORMATS}
-    if grids := recipe_grids(plan.recipe, plan.times is not None, runs, environments_of(folder, runs)):
+    if grids := recipe_grids(plan.recipe, plan.times is not None, runs):
         texts |= {f"paper.{SUFFIXES.get(fmt, fmt)}": render_grids(grids, fmt) for fmt in ("md", "latex")}
     files = tuple(folder.write_text(f"tables/{name}", text) for name, text in texts.items())
     return TableRun(folder, files, comparison)

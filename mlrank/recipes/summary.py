@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mlrank.recipes.claims import Record
 from mlrank.recipes.compare import Comparison
 from mlrank.recipes.recipe import GRADES
 from mlrank.recipes.verdicts import CELL_VERDICTS, CLAIM_VERDICTS
+from mlrank.records import RunRecord
 from mlrank.tables.markup import markdown, markdown_table
 
 __all__ = ["TableOutcome", "render_summary"]
@@ -38,13 +38,13 @@ class TableOutcome:
     table: str
     page: str
     comparison: Comparison | None = None
-    records: Sequence[Record] = ()
+    records: Sequence[RunRecord] = ()
     problem: str = ""
 
     @property
     def n_failed(self) -> int:
         """How many fits failed."""
-        return sum(record["status"] == "failed" for record in self.records)
+        return sum(not record.done for record in self.records)
 
 
 def render_summary(outcomes: Sequence[TableOutcome]) -> str:
@@ -59,9 +59,9 @@ def render_summary(outcomes: Sequence[TableOutcome]) -> str:
 
 def _head(outcomes: Sequence[TableOutcome]) -> list[str]:
     records = [record for outcome in outcomes for record in outcome.records]
-    versions = sorted({record["software"]["mlrank"] for record in records})
-    commits = sorted({(record["software"]["commit"] or "no commit")[:12] for record in records})
-    machines = sorted({machine for r in records if (machine := (r.get("time") or {}).get("machine"))})
+    versions = sorted({record.software.mlrank for record in records})
+    commits = sorted({(record.software.commit or "no commit")[:12] for record in records})
+    machines = sorted({record.time.machine for record in records if record.time.machine})
     found = [outcome.comparison for outcome in outcomes if outcome.comparison]
     cells = _counts(CELL_VERDICTS, (cell.verdict for comparison in found for cell in comparison.cells))
     claims = _counts(CLAIM_COLUMNS, (claim.verdict for comparison in found for claim in comparison.claims))

@@ -10,14 +10,14 @@ from mlrank.errors import UserError
 from mlrank.recipes.claims import ClaimResult, combined, share_of
 from mlrank.recipes.compare import SECONDS, ComparedCell, Comparison, option_records
 from mlrank.recipes.data import experiment_mapping
-from mlrank.recipes.evidence import Finding, better, decide
+from mlrank.recipes.evidence import PartEvidence, better, decide
 from mlrank.recipes.recipe import GRADES, DataOption, Recipe, TimesTable
 from mlrank.recipes.recipe_parts import grade_on, is_called
+from mlrank.records import RunRecord
 from mlrank.yamlfile import YamlMapping
 
 __all__ = ["compare_times", "times_mapping", "times_of"]
 
-Record = Mapping[str, Any]
 OTHER_MACHINE = "seconds of another machine: the claim is about ratios"
 
 
@@ -46,15 +46,15 @@ def times_mapping(recipe: Recipe, times: TimesTable, option: DataOption, user_da
     return mapping | {"name": f"{recipe.name}-times", "methods": methods, "split": split, "recipe": origin}
 
 
-def compare_times(recipe: Recipe, times: TimesTable, option: DataOption, records: Sequence[Record]) -> Comparison:
+def compare_times(recipe: Recipe, times: TimesTable, option: DataOption, records: Sequence[RunRecord]) -> Comparison:
     """Set the paper's seconds beside ours, and judge which method is faster."""
     made = option_records(recipe, option, records)
-    used = [record for record in made if record["status"] == "done"]
-    grade = grade_on(option, any(record["dataset"]["stand_in"] for record in used))
-    by_method = {method: [r for r in used if r["method"] == method] for method in times.methods}
-    splits = list(dict.fromkeys(record["split"] for record in made))
+    used = [record for record in made if record.done]
+    grade = grade_on(option, any(record.dataset.stand_in for record in used))
+    by_method = {method: [r for r in used if r.method == method] for method in times.methods}
+    splits = list(dict.fromkeys(record.split for record in made))
     seconds = {method: _seconds(found, splits) for method, found in by_method.items()}
-    dataset = used[0]["dataset"]["name"] if used else option.dataset
+    dataset = used[0].dataset.name if used else option.dataset
     return Comparison(
         title=f"{times.table} of {recipe.paper} beside ours on {dataset} ({GRADES[grade]})",
         recipe=recipe.name,
@@ -69,9 +69,9 @@ def compare_times(recipe: Recipe, times: TimesTable, option: DataOption, records
     )
 
 
-def _seconds(found: Sequence[Record], splits: Sequence[str]) -> FloatArray | None:
+def _seconds(found: Sequence[RunRecord], splits: Sequence[str]) -> FloatArray | None:
     """Return the seconds of the fits in the order of the splits; None unless every split has one."""
-    by_split = {record["split"]: record["time"]["fit"] for record in found}
+    by_split = {record.split: record.time.fit for record in found if record.time.fit is not None}
     if not splits or by_split.keys() != set(splits):
         return None
     return np.array([by_split[split] for split in splits], dtype=np.float64)
@@ -87,7 +87,7 @@ def _cell(times: TimesTable, method: str, seconds: FloatArray | None) -> Compare
 def _judge(
     times: TimesTable,
     seconds: Mapping[str, FloatArray | None],
-    by_method: Mapping[str, Sequence[Record]],
+    by_method: Mapping[str, Sequence[RunRecord]],
     share: float,
     n_splits: int,
     grade: str,
@@ -102,37 +102,36 @@ def _faster(
     times: TimesTable,
     slow: str,
     seconds: Mapping[str, FloatArray | None],
-    by_method: Mapping[str, Sequence[Record]],
+    by_method: Mapping[str, Sequence[RunRecord]],
     share: float,
-) -> tuple[Finding, str]:
+) -> tuple[PartEvidence, str]:
     """Return whether the first method is faster than `slow` by the claim's factor, and by how much."""
     fast = times.faster_first[0]
     theirs, least = times.expected[slow], times.expected[fast]
     paper = f"the paper's ratio is {theirs / least:.0f}" if theirs and least else "the paper prints no seconds"
     quick, long = seconds[fast], seconds[slow]
     if quick is None or long is None or not _all_converged(by_method[fast]):
-        return Finding(None), f"no pair of times at the same gap; {paper}"
+        return PartEvidence(None), f"no pair of times at the same gap; {paper}"
     early = not _all_converged(by_method[slow])
     more = "more than " if early else ""
     ratio = f"{slow} took {more}{long.mean() / quick.mean():.1f} times as long as {fast}; {paper}"
     # Times vary by factors, so their logarithms are compared; the means decide where no test is possible.
     part = better(np.log(long), np.log(times.factor * quick), 1.0, share)
     # A method that was stopped early says nothing by being faster until then.
-    return (Finding(None) if early and not part.as_claimed else part), ratio
+    return (PartEvidence(None) if early and not part.as_claimed else part), ratio
 
 
-def _all_converged(found: Sequence[Record]) -> bool:
-    return all(record["info"]["converged"] for record in found)
+def _all_converged(found: Sequence[RunRecord]) -> bool:
+    return all(record.fit.converged for record in found)
 
 
-def _certificates(by_method: Mapping[str, Sequence[Record]]) -> list[str]:
+def _certificates(by_method: Mapping[str, Sequence[RunRecord]]) -> list[str]:
     """Return of each method how far it got, since seconds mean nothing without it."""
     lines = []
     for method, found in by_method.items():
         for record in found:
-            info = record["info"]
-            end = "reached" if info["converged"] else "stopped at"
-            gap = f"{info['optimality']:.1e}" if info["optimality"] is not None else "unknown"
-            told = f"{end} an optimality of {gap} after {info['n_iter']} iterations"
-            lines.append(f"{method} ({record['split']}): {told}")
+            info = record.fit
+            end = "reached" if info.converged else "stopped at"
+            gap = f"{info.optimality:.1e}" if info.optimality is not None else "unknown"
+            lines.append(f"{method} ({record.split}): {end} an optimality of {gap} after {info.n_iter} iterations")
     return lines

@@ -1,12 +1,13 @@
 """The page itself: what the template is filled with."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 from mlrank.errors import UserError
 from mlrank.metrics import METRICS
 from mlrank.plots import Material
+from mlrank.records.run import RunRecord
 from mlrank.report.drawings import drawings
 from mlrank.report.grids import certificates, failures, settings
 from mlrank.stats import (
@@ -18,9 +19,9 @@ from mlrank.stats import (
     say_datasets,
     say_splits,
 )
-from mlrank.tables import Table, build_tables, grid_to_html, to_grid
+from mlrank.tables import ResultTable, build_tables, grid_to_html, software_facts, to_grid
 
-__all__ = ["LIMIT_BYTES", "Report", "render_report"]
+__all__ = ["LIMIT_BYTES", "ReportInput", "render_report"]
 
 # A page stays below this; figures get what the rest leaves.
 LIMIT_BYTES = 2_000_000
@@ -28,7 +29,7 @@ _COSTS = ("fit_seconds", "threshold_seconds", "predict_seconds", "search_seconds
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportInput:
     """What a report is made from.
 
     Parameters
@@ -40,23 +41,21 @@ class Report:
         Number of runs that the configuration asks for, where known.
     config : str
         The resolved configuration as YAML.
-    environments : per experiment, what its environment.json holds
     material : what figures are drawn from
     version : str
         Of mlrank, which makes the page.
     """
 
     name: str
-    records: Sequence[Mapping[str, Any]]
+    records: Sequence[RunRecord]
     n_planned: int | None
     config: str
-    environments: Mapping[str, Mapping[str, Any]]
     material: Material
     version: str
     metrics: Sequence[str] = field(default_factory=list)
 
 
-def render_report(report: Report) -> str:
+def render_report(report: ReportInput) -> str:
     """Return one HTML page that needs nothing else, smaller than LIMIT_BYTES unless its tables alone are larger."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -74,11 +73,11 @@ def render_report(report: Report) -> str:
     return template.render(context, figures=figures, not_drawn=not_drawn)
 
 
-def _context(report: Report) -> dict[str, Any]:
-    records, environments = report.records, report.environments
-    tables = build_tables(records, report.metrics, environments)
-    full = build_tables(records, list(METRICS), environments)
-    costs = build_tables(records, _COSTS, environments)
+def _context(report: ReportInput) -> dict[str, object]:
+    records = report.records
+    tables = build_tables(records, report.metrics)
+    full = build_tables(records, list(METRICS))
+    costs = build_tables(records, _COSTS)
     return {
         "name": report.name,
         "version": report.version,
@@ -93,37 +92,39 @@ def _context(report: Report) -> dict[str, Any]:
         "settings": grid_to_html(settings(records)),
         "certificates": grid_to_html(certificates(records)),
         "failures": failures(records),
-        "environment": _flat(next(iter(environments.values()), {})),
+        "environment": list(_environment(records)),
         "config": report.config,
     }
 
 
-def _html(table: Table) -> str:
+def _html(table: ResultTable) -> str:
     return grid_to_html(to_grid(table))
 
 
-def _facts(report: Report) -> list[tuple[str, str]]:
+def _facts(report: ReportInput) -> list[tuple[str, str]]:
     """Return the first lines: how much there is, and how it went."""
     records = report.records
-    done = [record for record in records if record["status"] == "done"]
-    early = sum(not record["info"]["converged"] for record in done)
-    trials = sum(record["search"]["n_trials"] for record in records)
-    failed = sum(record["search"]["n_failed"] for record in records)
+    done = [record for record in records if record.done]
+    early = sum(not record.fit.converged for record in done)
+    trials = sum(record.search.n_trials for record in records)
+    failed = sum(record.search.n_failed for record in records)
     of = "" if report.n_planned is None else f" of {report.n_planned} planned"
-    seconds = sum(record["time"].get(part) or 0.0 for record in records for part in ("search", "fit", "threshold"))
+    seconds = sum(
+        part or 0.0 for time in (record.time for record in records) for part in (time.search, time.fit, time.threshold)
+    )
     return [
-        ("data sets", ", ".join(dict.fromkeys(record["dataset"]["name"] for record in records))),
-        ("methods", ", ".join(dict.fromkeys(record["method"] for record in records))),
-        ("splits", str(len({(record["dataset"]["name"], record["split"]) for record in records}))),
+        ("data sets", ", ".join(dict.fromkeys(record.dataset.name for record in records))),
+        ("methods", ", ".join(dict.fromkeys(record.method for record in records))),
+        ("splits", str(len({(record.dataset.name, record.split) for record in records}))),
         ("runs", f"{len(done)} done{of}, {len(records) - len(done)} failed"),
         ("fits that stopped before their tolerance (†)", f"{early} of {len(done)}"),
         ("search trials", f"{trials}, {failed} failed"),
         ("time of all fits", f"{seconds:.3g} s, one after the other"),
-        ("commit", ", ".join(sorted({(record["software"]["commit"] or "none")[:12] for record in records}))),
+        ("commit", ", ".join(sorted({(record.software.commit or "none")[:12] for record in records}))),
     ]
 
 
-def _best(table: Table) -> list[str]:
+def _best(table: ResultTable) -> list[str]:
     """Return which method is best in each metric of a table."""
     lines = []
     for place, metric in enumerate(table.metrics):
@@ -134,12 +135,19 @@ def _best(table: Table) -> list[str]:
     return lines
 
 
-def _comparison(records: Sequence[Mapping[str, Any]], metric: str) -> dict[str, Any]:
-    """Return what tests say in one metric."""
+class _MetricComparison(NamedTuple):
+    """What tests find in one metric, in sentences, and what their reader must know."""
+
+    metric: str
+    sentences: list[str]
+    cautions: list[str]
+
+
+def _comparison(records: Sequence[RunRecord], metric: str) -> _MetricComparison:
     try:
         repeats, left_out = gather(records, metric)
     except UserError as error:
-        return {"metric": metric, "sentences": [], "cautions": [f"no comparison: {error}"]}
+        return _MetricComparison(metric, [], [f"no comparison: {error}"])
     sentences: list[str] = []
     cautions = list(left_out)
     if len(repeats) > 1:
@@ -150,13 +158,14 @@ def _comparison(records: Sequence[Mapping[str, Any]], metric: str) -> dict[str, 
         compared = compare_splits(part)
         sentences += say_splits(compared)
         cautions += cautions_of_splits(compared)
-    return {"metric": metric, "sentences": sentences, "cautions": list(dict.fromkeys(cautions))}
+    return _MetricComparison(metric, sentences, list(dict.fromkeys(cautions)))
 
 
-def _flat(value: Any, before: str = "") -> list[tuple[str, str]]:
-    """Return nested values as pairs of a dotted name and a text."""
-    if isinstance(value, Mapping):
-        return [pair for name, part in value.items() for pair in _flat(part, f"{before}.{name}" if before else name)]
-    if isinstance(value, list) and any(isinstance(part, Mapping) for part in value):
-        return [pair for number, part in enumerate(value) for pair in _flat(part, f"{before}.{number}")]
-    return [(before, "none" if value is None else str(value))] if before else []
+def _environment(records: Sequence[RunRecord]) -> Iterator[tuple[str, str]]:
+    """Yield what the runs were made with, by name; several values where runs differ."""
+    values: dict[str, dict[str, None]] = {}
+    for record in records:
+        machine = {"machine": record.time.machine} if record.time.machine else {}
+        for name, value in (software_facts(record.software) | machine).items():
+            values.setdefault(name, {})[value] = None
+    return ((name, "; ".join(found)) for name, found in values.items())

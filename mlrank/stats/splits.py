@@ -3,22 +3,21 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
-from mlrank.arrays import FloatArray
+from mlrank.arrays import FloatArray, IntArray
 from mlrank.errors import UserError
 from mlrank.metrics import METRICS, measure
+from mlrank.records.run import RunRecord
 from mlrank.stats.bayes import Beliefs, bayes_t
 from mlrank.stats.datasets import check_control
-from mlrank.stats.gather import Record, Repeats
+from mlrank.stats.gather import Repeats
 from mlrank.stats.paired import ResampledT, SignedRank, mcnemar, resampled_t, signed_rank
 from mlrank.stats.ranks import holm
+from mlrank.stored import Arrays
 
 __all__ = ["LabelTest", "LabelTests", "OverSplits", "SplitPair", "by_label", "compare_labels", "compare_splits"]
-
-Arrays = Callable[[Record], Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,9 @@ def _pairs(repeats: Repeats, turned: FloatArray, alpha: float, rope: float) -> t
     return tuple(pairs)
 
 
-def compare_labels(repeats: Repeats, arrays: Arrays, control: str, alpha: float = 0.05) -> list[LabelTests]:
+def compare_labels(
+    repeats: Repeats, arrays: Callable[[RunRecord], Arrays], control: str, alpha: float = 0.05
+) -> list[LabelTests]:
     """Compare the control with each other method label by label, corrected by Holm over the labels.
 
     Over several splits the differences of the label's own metric are tested (that of a macro-average; F1 or the ROC
@@ -205,13 +206,13 @@ _OF_LABELS = {"sets": "f1_macro", "scores": "auc_macro"}
 
 
 def _over(
-    stored: Sequence[Mapping[str, Mapping[str, Any]]], repeats: Repeats, control: str, method: str, metric: str
+    stored: Sequence[Mapping[str, Arrays]], repeats: Repeats, control: str, method: str, metric: str
 ) -> list[LabelTest]:
     """Test the differences of each label's metric over the splits on which both have one."""
     sign = METRICS[metric].sign
     values = np.array([[by_label(run[name], metric) for name in (control, method)] for run in stored])
     differences = sign * (values[:, 0] - values[:, 1])
-    positives = sum(_positives(run[control]) for run in stored)
+    positives = np.sum([_positives(run[control]) for run in stored], axis=0)
     tests = []
     for label, column in enumerate(differences.T):
         d = column[~np.isnan(column)]
@@ -221,7 +222,7 @@ def _over(
     return tests
 
 
-def _one_split(run: Mapping[str, Mapping[str, Any]], control: str, method: str, metric: str) -> list[LabelTest]:
+def _one_split(run: Mapping[str, Arrays], control: str, method: str, metric: str) -> list[LabelTest]:
     """Test on which rows just one of the two is right, label by label."""
     ours, theirs = run[control], run[method]
     if not np.array_equal(ours["rows"], theirs["rows"]):
@@ -238,12 +239,12 @@ def _one_split(run: Mapping[str, Mapping[str, Any]], control: str, method: str, 
     return tests
 
 
-def _positives(arrays: Mapping[str, Any]) -> Any:
+def _positives(arrays: Arrays) -> IntArray:
     known = arrays.get("known")
-    return (arrays["Y_true"] if known is None else arrays["Y_true"] & known).sum(axis=0)
+    return np.asarray((arrays["Y_true"] if known is None else arrays["Y_true"] & known).sum(axis=0))
 
 
-def by_label(arrays: Mapping[str, Any], metric: str) -> FloatArray:
+def by_label(arrays: Arrays, metric: str) -> FloatArray:
     """Return a macro-averaged metric of each label by itself, NaN where it is undefined."""
     truth, known = arrays["Y_true"], arrays.get("known")
     predicted = arrays["scores" if METRICS[metric].needs == "scores" else "Y_pred"]

@@ -2,19 +2,20 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mlrank.errors import UserError
 from mlrank.metrics import MetricValue
-from mlrank.tables.build import Record, build_tables
+from mlrank.records.run import RunRecord
+from mlrank.tables.build import build_tables
 from mlrank.tables.columns import RUNTIMES, arrow, seconds
-from mlrank.tables.notes import notes_of
-from mlrank.tables.parts import Cell, Row, Table
+from mlrank.tables.notes import CERTIFICATE, notes_of
+from mlrank.tables.resulttable import ResultTable, TableCell, TableRow
 
 __all__ = [
     "NONE",
     "Grid",
-    "Layout",
+    "GridLayout",
     "Shown",
     "arrange",
     "common_marks",
@@ -59,7 +60,7 @@ class Grid:
     notes: tuple[str, ...]
 
 
-class Layout(NamedTuple):
+class GridLayout(NamedTuple):
     """One grid for each dataset, method or metric, and which of the other two are its rows and its columns."""
 
     by: str = "dataset"
@@ -67,7 +68,7 @@ class Layout(NamedTuple):
     cols: str = "metric"
 
     @classmethod
-    def of(cls, by: str | None = None, rows: str | None = None, cols: str | None = None) -> "Layout":
+    def of(cls, by: str | None = None, rows: str | None = None, cols: str | None = None) -> "GridLayout":
         """Return the usual layout with what is given.
 
         Raises
@@ -75,32 +76,31 @@ class Layout(NamedTuple):
         UserError
             If two are given the same.
 
-        >>> Layout.of(by="method"), Layout.of(cols="dataset")
-        (Layout(by='method', rows='dataset', cols='metric'), Layout(by='metric', rows='method', cols='dataset'))
+        >>> GridLayout.of(by="method"), GridLayout.of(cols="dataset")
+        (GridLayout(by='method', rows='dataset', cols='metric'), GridLayout(by='metric', rows='method', cols='dataset'))
         """
         for usual in _USUAL:
-            if all(wanted in (None, found) for wanted, found in zip((by, rows, cols), usual, strict=True)):
+            if all(side in (None, place) for side, place in zip((by, rows, cols), usual, strict=True)):
                 return usual
         given = {"by": by, "rows": rows, "cols": cols}
-        told = ", ".join(f"--{name} {value}" for name, value in given.items() if value)
-        raise UserError(f"what tables are by, their rows and their columns must be different, found {told}")
+        options = ", ".join(f"--{name} {value}" for name, value in given.items() if value)
+        raise UserError(f"what tables are by, their rows and their columns must be different, found {options}")
 
 
 _USUAL = (
-    Layout("dataset", "method", "metric"),
-    Layout("method", "dataset", "metric"),
-    Layout("metric", "method", "dataset"),
-    Layout("metric", "dataset", "method"),
-    Layout("dataset", "metric", "method"),
-    Layout("method", "metric", "dataset"),
+    GridLayout("dataset", "method", "metric"),
+    GridLayout("method", "dataset", "metric"),
+    GridLayout("metric", "method", "dataset"),
+    GridLayout("metric", "dataset", "method"),
+    GridLayout("dataset", "metric", "method"),
+    GridLayout("method", "metric", "dataset"),
 )
 
 
 def arrange(
-    records: Sequence[Record],
+    records: Sequence[RunRecord],
     columns: Sequence[str],
-    layout: Layout,
-    environments: Mapping[str, Mapping[str, Any]] | None = None,
+    layout: GridLayout,
     decimals: int = 4,
 ) -> list[Grid]:
     """Return the grids of run records in a layout; see `build_tables` for what is best.
@@ -110,23 +110,22 @@ def arrange(
     UserError
         For a name that is no metric.
     """
-    tables = build_tables(records, columns, environments)
+    tables = build_tables(records, columns)
     if layout.by == "dataset":
         return [to_grid(table, decimals, turned=layout.rows == "metric") for table in tables]
     if layout.by == "metric":
-        parts = [(name, build_tables(records, [name], environments)) for name in columns]
+        parts = [(name, build_tables(records, [name])) for name in columns]
         return [_over_datasets(name, part, layout, decimals, [t.notes for t in part]) for name, part in parts]
     labels = dict.fromkeys(row.label for table in tables for row in table.rows)
-    return [_of_method(label, tables, records, layout, decimals, environments or {}) for label in labels]
+    return [_of_method(label, tables, records, layout, decimals) for label in labels]
 
 
 def _of_method(
     label: str,
-    tables: Sequence[Table],
-    records: Sequence[Record],
-    layout: Layout,
+    tables: Sequence[ResultTable],
+    records: Sequence[RunRecord],
+    layout: GridLayout,
     decimals: int,
-    environments: Mapping[str, Mapping[str, Any]],
 ) -> Grid:
     """Return the grid of one method, with the notes on it alone."""
     kept, noted = [], []
@@ -134,13 +133,13 @@ def _of_method(
         for row in table.rows:
             if row.label == label and (row.n_done or row.n_failed):
                 about = (row.experiment, row.method, table.dataset)
-                mine = [r for r in records if (r["experiment"], r["method"], r["dataset"]["name"]) == about]
+                mine = [r for r in records if (r.experiment, r.method, r.dataset.name) == about]
                 kept.append(table)
-                noted.append(notes_of({label: mine}, table.metrics, environments))
+                noted.append(notes_of({label: mine}, table.metrics))
     return _over_datasets(label, kept, layout, decimals, noted)
 
 
-def to_grid(table: Table, decimals: int = 4, turned: bool = False) -> Grid:
+def to_grid(table: ResultTable, decimals: int = 4, turned: bool = False) -> Grid:
     """Return the grid of one dataset: methods by metrics with settings, time and certificate, or the two turned."""
     if turned:
         names = [row.label + marks_of(row) for row in table.rows]
@@ -164,11 +163,11 @@ def _header(corner: str, columns: Sequence[str]) -> tuple[tuple[str, ...], str]:
     return header, "l" + "r" * len(columns) + "l" + "r" * len(fit) + "r"
 
 
-def _cells(row: Row, columns: Sequence[str], decimals: int) -> Iterator[Shown]:
+def _cells(row: TableRow, columns: Sequence[str], decimals: int) -> Iterator[Shown]:
     return (_shown(row, place, name, decimals) for place, name in enumerate(columns))
 
 
-def _extras(row: Row, columns: Sequence[str]) -> Iterator[Shown]:
+def _extras(row: TableRow, columns: Sequence[str]) -> Iterator[Shown]:
     yield Shown(row.settings or NONE)
     if "fit_seconds" not in columns:
         value = row.fit.value
@@ -177,12 +176,12 @@ def _extras(row: Row, columns: Sequence[str]) -> Iterator[Shown]:
     yield Shown(NONE if optimality is None else _scientific(optimality), value=optimality)
 
 
-def marks_of(row: Row) -> str:
+def marks_of(row: TableRow) -> str:
     """Return the marks of a row: fits that did not converge, an oracle threshold, test rows seen by the fit."""
     return "†" * bool(row.n_not_converged) + "*" * row.oracle + "‡" * row.transductive
 
 
-def _shown(row: Row, place: int, column: str, decimals: int) -> Shown:
+def _shown(row: TableRow, place: int, column: str, decimals: int) -> Shown:
     cell = row.cells[place]
     if cell.value is None:
         return Shown("failed" if row.n_failed and not row.n_done else NONE)
@@ -190,12 +189,12 @@ def _shown(row: Row, place: int, column: str, decimals: int) -> Shown:
     return Shown(text, cell.best, cell.second, cell.value)
 
 
-def _mean(cell: Cell, decimals: int) -> str:
+def _mean(cell: TableCell, decimals: int) -> str:
     spread = "" if cell.std is None else f" ± {cell.std:.{decimals}f}"
     return f"{cell.value:.{decimals}f}{spread}"
 
 
-def _cost(cell: Cell, column: str) -> str:
+def _cost(cell: TableCell, column: str) -> str:
     show = RUNTIMES[column].show
     values = [show(value) for value in (cell.value, cell.low, cell.high) if value is not None]
     if len(values) == 1:
@@ -215,8 +214,8 @@ def _scientific(value: float) -> str:
 
 def _over_datasets(
     what: str,
-    tables: Sequence[Table],
-    layout: Layout,
+    tables: Sequence[ResultTable],
+    layout: GridLayout,
     decimals: int,
     noted: Sequence[Sequence[str]],
 ) -> Grid:
@@ -247,7 +246,7 @@ def _over_datasets(
     return Grid(f"{experiments}: {title}", header, sides, tuple(rows), notes)
 
 
-def _dataset_labels(tables: Sequence[Table]) -> list[str]:
+def _dataset_labels(tables: Sequence[ResultTable]) -> list[str]:
     names = [table.dataset for table in tables]
     return [
         table.dataset if names.count(table.dataset) == 1 else f"{table.dataset} ({table.experiment})"
@@ -255,7 +254,7 @@ def _dataset_labels(tables: Sequence[Table]) -> list[str]:
     ]
 
 
-def common_marks(rows: Mapping[tuple[str, str], Row]) -> dict[str, str]:
+def common_marks(rows: Mapping[tuple[str, str], TableRow]) -> dict[str, str]:
     """Return of each method the marks that it has on every dataset: they go to its name, others to single cells."""
     by_method: dict[str, list[str]] = {}
     for (_, label), row in rows.items():
@@ -267,7 +266,7 @@ def common_marks(rows: Mapping[tuple[str, str], Row]) -> dict[str, str]:
     }
 
 
-def _marked(row: Row | None, place: int, column: str, common: Mapping[str, str], decimals: int) -> Shown:
+def _marked(row: TableRow | None, place: int, column: str, common: Mapping[str, str], decimals: int) -> Shown:
     if row is None:
         return Shown(NONE)
     shown = _shown(row, place, column, decimals)
@@ -282,7 +281,7 @@ def _called(side: str, name: str, marks: Mapping[str, str]) -> str:
 
 def without_certificate(notes: Sequence[str]) -> tuple[str, ...]:
     """Return the notes of a grid that has no column of certificates."""
-    return tuple(note for note in notes if not note.startswith("certificate: "))
+    return tuple(note for note in notes if note != CERTIFICATE)
 
 
 def merged_notes(names: Sequence[str], noted: Sequence[Sequence[str]]) -> list[str]:

@@ -3,21 +3,18 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import fmean, median, quantiles, stdev
-from typing import Any
 
+from mlrank.records.run import DataInfo, RunRecord
 from mlrank.tables.columns import RUNTIMES, check_columns
 from mlrank.tables.marks import mark
-from mlrank.tables.notes import machines_of, notes_of, split_of
-from mlrank.tables.parts import Cell, Row, Table
+from mlrank.tables.notes import notes_of, split_of
+from mlrank.tables.provenance import machine_differs
+from mlrank.tables.resulttable import ResultTable, TableCell, TableRow
 
 __all__ = ["build_tables", "show_value"]
 
-Record = Mapping[str, Any]
 
-
-def build_tables(
-    records: Sequence[Record], metrics: Sequence[str], environments: Mapping[str, Mapping[str, Any]] | None = None
-) -> list[Table]:
+def build_tables(records: Sequence[RunRecord], metrics: Sequence[str]) -> list[ResultTable]:
     """Return one table per dataset, in the order of the records.
 
     Experiments on the same data share a table. Best is decided per column among the rows that have a value on every
@@ -28,7 +25,6 @@ def build_tables(
     ----------
     records : run records as ``RunFolder.runs()`` returns them
     metrics : names of the metrics, and of RUNTIMES, to show, in order
-    environments : per experiment, what its environment.json holds
 
     Raises
     ------
@@ -39,24 +35,22 @@ def build_tables(
     hashes: dict[tuple[str, str], set[str]] = {}
     methods: dict[str, dict[str, None]] = {}
     for record in records:
-        hashes.setdefault((record["experiment"], record["dataset"]["name"]), set()).add(record["dataset"]["hash"])
-        methods.setdefault(record["experiment"], {})[record["method"]] = None
-    groups: dict[tuple[str, frozenset[str]], list[Record]] = {}
+        hashes.setdefault((record.experiment, record.dataset.name), set()).add(record.dataset.hash)
+        methods.setdefault(record.experiment, {})[record.method] = None
+    groups: dict[tuple[str, frozenset[str]], list[RunRecord]] = {}
     for record in records:
-        name = record["dataset"]["name"]
-        groups.setdefault((name, frozenset(hashes[record["experiment"], name])), []).append(record)
+        name = record.dataset.name
+        groups.setdefault((name, frozenset(hashes[record.experiment, name])), []).append(record)
     labels = _labels([_pairs(group, methods) for group in groups.values()])
-    return [
-        _table(group, _pairs(group, methods), labels, tuple(metrics), environments or {}) for group in groups.values()
-    ]
+    return [_table(group, _pairs(group, methods), labels, tuple(metrics)) for group in groups.values()]
 
 
 Pair = tuple[str, str]
 
 
-def _pairs(records: Sequence[Record], methods: Mapping[str, Mapping[str, None]]) -> list[Pair]:
+def _pairs(records: Sequence[RunRecord], methods: Mapping[str, Mapping[str, None]]) -> list[Pair]:
     """Return (experiment, method) of every row of a table: methods that ran on other data alone have a row too."""
-    experiments = dict.fromkeys(record["experiment"] for record in records)
+    experiments = dict.fromkeys(record.experiment for record in records)
     return [(experiment, method) for experiment in experiments for method in methods[experiment]]
 
 
@@ -71,37 +65,36 @@ def _labels(tables: Sequence[Sequence[Pair]]) -> dict[Pair, str]:
 
 
 def _table(
-    records: Sequence[Record],
+    records: Sequence[RunRecord],
     pairs: Sequence[Pair],
     labels: Mapping[Pair, str],
     columns: tuple[str, ...],
-    environments: Mapping[str, Mapping[str, Any]],
-) -> Table:
-    by_row = {pair: [r for r in records if (r["experiment"], r["method"]) == pair] for pair in pairs}
+) -> ResultTable:
+    by_row = {pair: [r for r in records if (r.experiment, r.method) == pair] for pair in pairs}
     rows = [_row(labels[pair], pair, found, columns) for pair, found in by_row.items()]
     n_splits = len({split_of(record) for record in records})
-    dataset = records[0]["dataset"]
-    return Table(
+    dataset = records[0].dataset
+    return ResultTable(
         experiment=" + ".join(dict.fromkeys(experiment for experiment, _ in pairs)),
-        dataset=dataset["name"],
-        source=dataset["source"],
-        about=_about([record["dataset"] for record in records]),
-        stand_in=dataset["stand_in"],
+        dataset=dataset.name,
+        source=dataset.source,
+        about=_about([record.dataset for record in records]),
+        stand_in=dataset.stand_in,
         metrics=columns,
         n_splits=n_splits,
-        rows=tuple(mark(rows, columns, n_splits, one_machine=len(machines_of(records, environments)) < 2)),
-        notes=tuple(notes_of({labels[pair]: found for pair, found in by_row.items()}, columns, environments)),
+        rows=tuple(mark(rows, columns, n_splits, one_machine=not machine_differs(records))),
+        notes=tuple(notes_of({labels[pair]: found for pair, found in by_row.items()}, columns)),
     )
 
 
-def _row(label: str, pair: Pair, records: Sequence[Record], columns: Sequence[str]) -> Row:
-    done = [record for record in records if record["status"] == "done"]
-    worst = [record["info"]["optimality"] for record in done]
-    return Row(
+def _row(label: str, pair: Pair, records: Sequence[RunRecord], columns: Sequence[str]) -> TableRow:
+    done = [record for record in records if record.done]
+    certificates = [value for record in done if (value := record.fit.optimality) is not None]
+    return TableRow(
         label=label,
         method=pair[1],
         experiment=pair[0],
-        solver=records[0]["solver"] if records else "",
+        solver=records[0].solver if records else "",
         cells=tuple(_cell(done, column) for column in columns),
         n_done=len(done),
         n_failed=len(records) - len(done),
@@ -109,39 +102,39 @@ def _row(label: str, pair: Pair, records: Sequence[Record], columns: Sequence[st
         fit=_cell(done, "fit_seconds"),
         predict=_cell(done, "predict_seconds"),
         memory=_cell(done, "peak_memory"),
-        optimality=max(worst) if worst and None not in worst else None,
-        n_not_converged=sum(not record["info"]["converged"] for record in done),
-        oracle=any(record["threshold"]["oracle"] for record in records),
-        transductive=any(record.get("transductive") for record in records),
+        optimality=max(certificates) if certificates and len(certificates) == len(done) else None,
+        n_not_converged=sum(not record.fit.converged for record in done),
+        oracle=any(record.threshold.oracle for record in records),
+        transductive=any(record.transductive for record in records),
     )
 
 
-def _cell(done: Sequence[Record], column: str) -> Cell:
+def _cell(done: Sequence[RunRecord], column: str) -> TableCell:
     if column in RUNTIMES:
-        found = [record["time"].get(RUNTIMES[column].key) for record in done]
+        found = [RUNTIMES[column].of(record.time) for record in done]
     else:
-        found = [record["metrics"].get(column, {}).get("value") for record in done]
+        found = [record.value(column) for record in done]
     values = [value for value in found if value is not None]
     if not values:
-        return Cell(None, None, 0)
+        return TableCell(None, None, 0)
     if column not in RUNTIMES:
-        return Cell(fmean(values), stdev(values) if len(values) > 1 else None, len(values))
+        return TableCell(fmean(values), stdev(values) if len(values) > 1 else None, len(values))
     low, _, high = quantiles(values, n=4, method="inclusive") if len(values) > 1 else (None, None, None)
-    return Cell(median(values), None, len(values), low, high)
+    return TableCell(median(values), None, len(values), low, high)
 
 
-def _chosen(done: Sequence[Record]) -> str:
+def _chosen(done: Sequence[RunRecord]) -> str:
     """Return the commonest value of each searched axis; how common, where the splits differ."""
-    axes = dict.fromkeys(axis for record in done for axis in record["searched"])
+    axes = dict.fromkeys(axis for record in done for axis in record.searched)
     parts = []
     for axis in axes:
         # Values are counted by their text, since a list is no dict key; the first seen wins a tie.
-        ((value, count),) = Counter(show_value(record["searched"].get(axis)) for record in done).most_common(1)
+        ((value, count),) = Counter(show_value(record.searched.get(axis)) for record in done).most_common(1)
         parts.append(f"{axis}={value}" if count == len(done) else f"{axis}={value} ({count} of {len(done)})")
     return ", ".join(parts)
 
 
-def show_value(value: Any) -> str:
+def show_value(value: object) -> str:
     """Return a setting as short text: 8.0 as 8, 1e-05 as 1e-05, everything else as it is.
 
     >>> show_value(8.0), show_value(0.015625), show_value("rbf"), show_value(None)
@@ -152,18 +145,19 @@ def show_value(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def _about(data: Sequence[Mapping[str, Any]]) -> str:
+def _about(data: Sequence[DataInfo]) -> str:
     first = data[0]
-    source = first["source"]
-    if first["stand_in"] and "stand-in data" not in source:
+    source = first.source
+    if first.stand_in and "stand-in data" not in source:
         source = f"stand-in data: {source}"
+    n_train, n_test = _span([entry.n_train for entry in data]), _span([entry.n_test for entry in data])
     shape = (
-        f"{first['n_samples']} rows ({_span(data, 'n_train')} train, {_span(data, 'n_test')} test), "
-        f"{first['n_features']} features, {first['n_labels']} labels, {first['cardinality']:.2f} per row"
+        f"{first.n_samples} rows ({n_train} train, {n_test} test), "
+        f"{first.n_features} features, {first.n_labels} labels, {first.cardinality:.2f} per row"
     )
-    return f"{first['name']}, {shape}; {source}"
+    return f"{first.name}, {shape}; {source}"
 
 
-def _span(data: Sequence[Mapping[str, Any]], key: str) -> str:
-    low, high = min(entry[key] for entry in data), max(entry[key] for entry in data)
+def _span(counts: Sequence[int]) -> str:
+    low, high = min(counts), max(counts)
     return f"{low}" if low == high else f"{low} to {high}"

@@ -5,14 +5,15 @@ from typing import NamedTuple
 
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import METRICS
+from mlrank.records.run import TimeInfo
 
 __all__ = ["RUNTIMES", "Runtime", "arrow", "check_columns", "higher_is_better", "seconds"]
 
 
 class Runtime(NamedTuple):
-    """One cost of a run: where its record has it, how it is written, and what it means."""
+    """One cost of a run: where its record has it, how it is shown, and what it means."""
 
-    key: str
+    of: Callable[[TimeInfo], float | None]
     show: Callable[[float], str]
     definition: str
 
@@ -38,12 +39,18 @@ def megabytes(value: float) -> str:
 
 
 RUNTIMES: dict[str, Runtime] = {
-    "fit_seconds": Runtime("fit", seconds, "the fit on the whole training part, after an untimed one on a few rows"),
-    "threshold_seconds": Runtime("threshold", seconds, "fitting the threshold, held-out scores included"),
-    "predict_seconds": Runtime("predict", seconds, "scores and label sets of all test rows"),
-    "search_seconds": Runtime("search", seconds, "all fits of the search, one after the other"),
+    "fit_seconds": Runtime(
+        lambda time: time.fit, seconds, "the fit on the whole training part, after an untimed one on a few rows"
+    ),
+    "threshold_seconds": Runtime(
+        lambda time: time.threshold, seconds, "fitting the threshold, held-out scores included"
+    ),
+    "predict_seconds": Runtime(lambda time: time.predict, seconds, "scores and label sets of all test rows"),
+    "search_seconds": Runtime(lambda time: time.search, seconds, "all fits of the search, one after the other"),
     "peak_memory": Runtime(
-        "peak_memory", megabytes, "the most that the process held while it fitted, data and libraries included"
+        lambda time: time.peak_memory,
+        megabytes,
+        "the most that the process held while it fitted, data and libraries included",
     ),
 }
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from mlrank.metrics import METRICS
 from mlrank.tables.columns import RUNTIMES, higher_is_better
-from mlrank.tables.parts import Row
+from mlrank.tables.resulttable import TableRow
 
 __all__ = ["mark"]
 
 TIE = 1e-12
 
 
-def mark(rows: Sequence[Row], columns: Sequence[str], n_splits: int, one_machine: bool) -> list[Row]:
+def mark(rows: Sequence[TableRow], columns: Sequence[str], n_splits: int, one_machine: bool) -> list[TableRow]:
     """Return the rows with the best and the second cell of each column marked."""
     marks = [_marks(rows, place, column, n_splits, one_machine) for place, column in enumerate(columns)]
     return [
@@ -28,7 +28,7 @@ def mark(rows: Sequence[Row], columns: Sequence[str], n_splits: int, one_machine
 
 
 def _marks(
-    rows: Sequence[Row], place: int, column: str, n_splits: int, one_machine: bool
+    rows: Sequence[TableRow], place: int, column: str, n_splits: int, one_machine: bool
 ) -> tuple[list[int], list[int]]:
     """Return the positions of the best rows and of the second; none where fewer than two rows compete."""
     sign = 1.0 if higher_is_better(column) else -1.0
@@ -43,7 +43,7 @@ def _marks(
     return best, second if len(best) == 1 and len(second) < len(others) else []
 
 
-def _competes(row: Row, column: str, one_machine: bool) -> bool:
+def _competes(row: TableRow, column: str, one_machine: bool) -> bool:
     if column in RUNTIMES:
         return one_machine and not row.n_not_converged
     return not (row.oracle and METRICS[column].needs == "sets")

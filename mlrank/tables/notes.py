@@ -1,48 +1,37 @@
 """The lines below a table: everything that a reader must know before comparing its rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from mlrank.metrics import METRICS
+from mlrank.records.run import MetricRecord, RunRecord, ThresholdInfo
 from mlrank.tables.columns import RUNTIMES
+from mlrank.tables.provenance import named_splits, software_notes, warnings_of_differences
 
-__all__ = ["machines_of", "notes_of", "split_of"]
+__all__ = ["CERTIFICATE", "notes_of", "split_of"]
 
-Record = Mapping[str, Any]
-Methods = Mapping[str, Sequence[Record]]
-Environments = Mapping[str, Mapping[str, Any]]
+Methods = Mapping[str, Sequence[RunRecord]]
+CERTIFICATE = "certificate: worst distance from the optimum over the splits, by each solver's own measure; fit: median"
+"""The note on the column of certificates."""
 
 
-def split_of(record: Record) -> tuple[str, str | None]:
+def split_of(record: RunRecord) -> tuple[str, str | None]:
     """Return what tells splits apart: the name, and a hash of the rows where the record has one."""
-    return record["split"], record.get("inputs", {}).get("rows")
+    return record.split, record.inputs.get("rows")
 
 
-def machines_of(records: Iterable[Record], environments: Environments) -> set[str]:
-    """Return the names of the machines on which the records were timed, as far as they are known."""
-    found = {(record.get("time") or {}).get("machine") or _machine(environments, record) for record in records}
-    return found - {""}
-
-
-def _machine(environments: Environments, record: Record) -> str:
-    known = environments.get(record["experiment"])
-    return f"{known['cpu']}, {known['cores']} cores" if known else ""
-
-
-def notes_of(by_method: Methods, columns: Sequence[str], environments: Environments) -> list[str]:
+def notes_of(by_method: Methods, columns: Sequence[str]) -> list[str]:
     """Return the lines below the table of one dataset.
 
     Parameters
     ----------
     by_method : the records of each row; an empty list for a method without a run
     columns : the metrics and costs shown
-    environments : per experiment, what its environment.json holds
     """
     records = [record for found in by_method.values() for record in found]
-    done = {method: [r for r in found if r["status"] == "done"] for method, found in by_method.items()}
+    done = {method: [r for r in found if r.done] for method, found in by_method.items()}
     metrics = [name for name in columns if name in METRICS]
     return [
-        *_mixed(records, environments),
+        *_mixed(by_method, records),
         *_splits(records),
         *_missing(by_method, records),
         *_metrics(done, metrics),
@@ -54,30 +43,22 @@ def notes_of(by_method: Methods, columns: Sequence[str], environments: Environme
         *_fits_themselves(done),
         *_convergence(done),
         *_costs(columns, done),
-        *_hardware(records, environments),
+        *software_notes(by_method),
     ]
 
 
-def _mixed(records: Sequence[Record], environments: Environments) -> Iterator[str]:
-    """Warn where rows were not made by the same code, on the same data, on the same machine."""
-    commits = sorted({(record["software"]["commit"] or "no commit")[:12] for record in records})
-    if len(commits) > 1:
-        yield f"warning: rows come from different commits ({', '.join(commits)})"
-    versions = sorted({record["software"]["mlrank"] for record in records})
-    if len(versions) > 1:
-        yield f"warning: rows come from different versions of mlrank ({', '.join(versions)})"
-    hashes = {record["dataset"]["hash"] for record in records}
+def _mixed(by_method: Methods, records: Sequence[RunRecord]) -> Iterator[str]:
+    """Warn where rows were not made by the same software, on the same data, on the same machine."""
+    yield from warnings_of_differences(by_method)
+    hashes = {record.dataset.hash for record in records}
     if len(hashes) > 1:
         yield f"warning: rows come from {len(hashes)} different versions of the data"
-    machines = sorted(machines_of(records, environments))
-    if len(machines) > 1:
-        yield f"warning: times come from different machines ({'; '.join(machines)}) and cannot be compared"
 
 
-def _splits(records: Sequence[Record]) -> Iterator[str]:
+def _splits(records: Sequence[RunRecord]) -> Iterator[str]:
     by_experiment: dict[str, dict[tuple[str, str | None], None]] = {}
     for record in records:
-        by_experiment.setdefault(record["experiment"], {})[split_of(record)] = None
+        by_experiment.setdefault(record.experiment, {})[split_of(record)] = None
     if len({frozenset(found) for found in by_experiment.values()}) > 1:
         shown = "; ".join(f"{name}: {_named(list(found))}" for name, found in by_experiment.items())
         yield f"warning: the experiments do not share their splits ({shown}): means are over different rows"
@@ -90,22 +71,21 @@ def _splits(records: Sequence[Record]) -> Iterator[str]:
 
 
 def _named(splits: Sequence[tuple[str, str | None]]) -> str:
-    names = [name for name, _ in splits]
-    return ", ".join(names if len(names) <= 6 else [*names[:2], "...", names[-1]])
+    return named_splits([name for name, _ in splits])
 
 
-def _missing(by_method: Methods, records: Sequence[Record]) -> Iterator[str]:
+def _missing(by_method: Methods, records: Sequence[RunRecord]) -> Iterator[str]:
     n_splits = len({split_of(record) for record in records})
     incomplete = False
     for method, found in by_method.items():
-        # Of its own experiment: where experiments differ in their splits, that has been said already.
-        wanted = len({split_of(r) for r in records if not found or r["experiment"] == found[0]["experiment"]})
-        failed = sum(record["status"] != "done" for record in found)
+        # Of its own experiment: where experiments differ in their splits, another note says so.
+        expected = len({split_of(r) for r in records if not found or r.experiment == found[0]["experiment"]})
+        failed = sum(not record.done for record in found)
         if failed:
-            error = next(record["error"] for record in found if record["status"] != "done")
-            yield f"{method}: {failed} of {wanted} {_fits(wanted)} failed ({_last_line(error)})"
-        if len(found) < wanted:
-            what = "no run" if not found else f"run on {len(found)} of {wanted} splits only"
+            reason = next(record.reason for record in found if not record.done).strip()
+            yield f"{method}: {failed} of {expected} {_fits(expected)} failed ({reason})"
+        if len(found) < expected:
+            what = "no run" if not found else f"run on {len(found)} of {expected} splits only"
             yield f"{method}: {what}"
         incomplete |= len(found) - failed < n_splits
     if incomplete and n_splits > 1:
@@ -116,21 +96,16 @@ def _fits(count: int) -> str:
     return "fit" if count == 1 else "fits"
 
 
-def _last_line(error: str | None) -> str:
-    lines = (error or "").strip().splitlines()
-    return lines[-1].strip() if lines else "no message"
-
-
 def _metrics(done: Methods, metrics: Sequence[str]) -> Iterator[str]:
-    """Tell where a metric left labels or rows out, or was undefined on a whole split."""
+    """Note where a metric left labels or rows out, or was undefined on a whole split."""
     for metric in metrics:
         values = {
-            method: [record["metrics"][metric] for record in found if metric in record["metrics"]]
+            method: [record.metrics[metric] for record in found if metric in record.metrics]
             for method, found in done.items()
         }
         yield from _counts(metric, values)
         for method, found in values.items():
-            undefined = sum(value["value"] is None for value in found)
+            undefined = sum(value.value is None for value in found)
             if undefined:
                 yield f"{method}: {metric} undefined on {undefined} of {len(found)} splits"
             if len(found) < len(done[method]):
@@ -138,13 +113,13 @@ def _metrics(done: Methods, metrics: Sequence[str]) -> Iterator[str]:
                 yield f"{method}: {metric} not stored on {absent} of {len(done[method])} splits"
 
 
-def _counts(metric: str, values: Methods) -> Iterator[str]:
-    """Tell over how many labels or rows a metric was averaged; per method where that depends on predictions."""
+def _counts(metric: str, values: Mapping[str, Sequence[MetricRecord]]) -> Iterator[str]:
+    """Note over how many labels or rows a metric was averaged; per method where that depends on predictions."""
     counted = [value for found in values.values() for value in found]
-    if all(value["n_defined"] == value["n_total"] for value in counted):
+    if all(value.n_defined == value.n_total for value in counted):
         return
-    totals = f"{_span(value['n_total'] for value in counted)} {counted[0]['unit']}"
-    spans = {method: _span(value["n_defined"] for value in found) for method, found in values.items() if found}
+    totals = f"{_span(value.n_total for value in counted)} {counted[0].unit}"
+    spans = {method: _span(value.n_defined for value in found) for method, found in values.items() if found}
     if len(set(spans.values())) == 1:
         yield f"{metric} over {next(iter(spans.values()))} of {totals}"
     else:
@@ -158,7 +133,7 @@ def _span(numbers: Iterable[int]) -> str:
 
 
 def _convention(metrics: Sequence[str]) -> Iterator[str]:
-    """Say which rule the metrics shown follow where packages differ."""
+    """Name the rules that the metrics shown follow where packages differ."""
     rules = [rule for key, rule in _RULES.items() if any(key in name for name in metrics)]
     if rules:
         yield f"convention: {'; '.join(rules)} ('mlrank explain METRIC' shows the rules of other packages)"
@@ -173,29 +148,35 @@ _RULES = {
 }
 
 
-def _data(records: Sequence[Record]) -> Iterator[str]:
-    for record in {record["dataset"]["name"]: record for record in records}.values():
-        stand_in = record["dataset"]["stand_in"]
+def _data(records: Sequence[RunRecord]) -> Iterator[str]:
+    for record in {record.dataset.name: record for record in records}.values():
+        stand_in = record.dataset.stand_in
         what = "stand-in, generated: not comparable with published numbers" if stand_in else "read, not generated"
-        yield f"data grade: {what} ({record['dataset']['source']})"
-    for change in dict.fromkeys(change for record in records for change in record["dataset"]["changes"]):
+        yield f"data grade: {what} ({record.dataset.source})"
+    for change in dict.fromkeys(change for record in records for change in record.dataset.changes):
         yield f"data: {change}"
 
 
 def _search(done: Methods) -> Iterator[str]:
-    searched = {method: [r["search"] for r in found if r["search"]] for method, found in done.items()}
     kinds: dict[str, list[str]] = {}
-    for method, found in searched.items():
-        trials = _span(search["n_trials"] for search in found) if found else "0"
+    for method, found in done.items():
+        trials = _span(record.search.n_trials for record in found) if found else "0"
         if trials != "0":
-            kind = f"search by {found[0]['metric']} over {found[0]['folds']} folds"
-            kinds.setdefault(kind, []).append(f"{method} {trials}")
+            search = found[0].search
+            kinds.setdefault(f"search by {search.metric} over {search.folds} folds", []).append(f"{method} {trials}")
     for kind, methods in kinds.items():
         yield f"{kind}; trials per split: {', '.join(methods)}"
-    for method, found in searched.items():
-        total = sum(search["n_trials"] for search in found)
-        for key, what in (("n_failed", "failed"), ("n_not_converged", "did not converge")):
-            count = sum(search[key] for search in found)
+    for method, found in done.items():
+        searches = [record.search for record in found]
+        total = sum(search.n_trials for search in searches)
+        counts = {
+            "failed": sum(search.n_failed for search in searches),
+            "did not converge": sum(search.n_not_converged for search in searches),
+            "left its metric undefined in some terms, which count as the worst value": sum(
+                search.n_undefined for search in searches
+            ),
+        }
+        for what, count in counts.items():
             if count:
                 yield f"{method}: {count} of {total} search trials {what}"
 
@@ -203,10 +184,9 @@ def _search(done: Methods) -> Iterator[str]:
 def _projections(by_method: Methods) -> Iterator[str]:
     """Say what rows went through before a solver, and which fits saw the test rows."""
     for method, found in by_method.items():
-        for kind in dict.fromkeys((record.get("projection") or {}).get("kind") for record in found):
-            if kind:
-                yield f"{method}: rows are projected by {kind} before the solver, fitted on the training part"
-    seeing = [method for method, found in by_method.items() if any(record.get("transductive") for record in found)]
+        for kind in dict.fromkeys(record.projection.kind for record in found if record.projection):
+            yield f"{method}: rows are projected by {kind} before the solver, fitted on the training part"
+    seeing = [method for method, found in by_method.items() if any(record.transductive for record in found)]
     if seeing:
         yield f"‡ the fit sees the features of the test rows, not their labels: {', '.join(seeing)}"
 
@@ -214,37 +194,37 @@ def _projections(by_method: Methods) -> Iterator[str]:
 def _thresholds(by_method: Methods) -> Iterator[str]:
     kinds: dict[str, list[str]] = {}
     for method, found in by_method.items():
-        for kind in dict.fromkeys(_threshold(record["threshold"]) for record in found):
+        for kind in dict.fromkeys(_threshold(record.threshold) for record in found):
             kinds.setdefault(kind, []).append(method)
     if kinds:
         alike = len(kinds) == 1 and len(by_method) > 1
         users = {kind: "every method" if alike else ", ".join(methods) for kind, methods in kinds.items()}
         yield "thresholds: " + "; ".join(f"{kind} for {methods}" for kind, methods in users.items())
-    if any(record["threshold"]["oracle"] for found in by_method.values() for record in found):
+    if any(record.threshold.oracle for found in by_method.values() for record in found):
         yield "* the threshold looks at the true labels of the test rows, so metrics of label sets cannot be best"
 
 
-def _threshold(threshold: Mapping[str, Any]) -> str:
-    if threshold["oracle"] or not threshold["scores"]:
-        return str(threshold["kind"])
-    return f"{threshold['kind']} ({threshold['scores']} scores)"
+def _threshold(threshold: ThresholdInfo) -> str:
+    if threshold.oracle or not threshold.scores:
+        return threshold.kind
+    return f"{threshold.kind} ({threshold.scores} scores)"
 
 
 def _fits_themselves(done: Methods) -> Iterator[str]:
-    """Pass on what fits said about themselves; the same words on several splits are said once."""
+    """Pass on the notes of fits; the same note of several splits is given once."""
     for method, found in done.items():
-        said = [note for record in found for note in record["info"].get("notes") or ()]
-        for note in dict.fromkeys(said):
-            yield f"{method}: {note} ({said.count(note)} of {len(found)} {_fits(len(found))})"
+        noted = [note for record in found for note in record.fit.notes]
+        for note in dict.fromkeys(noted):
+            yield f"{method}: {note} ({noted.count(note)} of {len(found)} {_fits(len(found))})"
 
 
 def _convergence(done: Methods) -> Iterator[str]:
     for method, found in done.items():
-        short = sum(not record["info"]["converged"] for record in found)
+        short = sum(not record.fit.converged for record in found)
         if short:
             yield f"† {method}: {short} of {len(found)} {_fits(len(found))} stopped before the tolerance was reached"
     if any(done.values()):
-        yield "certificate: worst distance from the optimum over the splits, by each solver's own measure; fit: median"
+        yield CERTIFICATE
 
 
 def _costs(columns: Sequence[str], done: Methods) -> Iterator[str]:
@@ -254,22 +234,6 @@ def _costs(columns: Sequence[str], done: Methods) -> Iterator[str]:
     for name in shown:
         yield f"{name}: {RUNTIMES[name].definition}"
         for method, found in done.items():
-            absent = sum(record["time"].get(RUNTIMES[name].key) is None for record in found)
+            absent = sum(RUNTIMES[name].of(record.time) is None for record in found)
             if absent:
                 yield f"{method}: {name} not recorded on {absent} of {len(found)} splits"
-
-
-def _hardware(records: Sequence[Record], environments: Environments) -> Iterator[str]:
-    """Name the machine and the versions behind the rows, one line for each that differs."""
-    for machine in sorted(machines_of(records, environments)):
-        yield f"machine: {machine}; every fit with 1 thread"
-    experiments = dict.fromkeys(record["experiment"] for record in records)
-    known = [environments[name] for name in experiments if name in environments]
-    yield from dict.fromkeys(map(_versions, known))
-
-
-def _versions(environment: Mapping[str, Any]) -> str:
-    blas = {f"{entry['internal_api']} {entry['version']}" for entry in environment["blas"]}
-    parts = [f"Python {environment['python']}", *(f"{name} {found}" for name, found in environment["versions"].items())]
-    commit = [f"commit {environment['commit'][:12]}"] if environment.get("commit") else []
-    return f"software: {', '.join([*parts, *sorted(blas), *commit])}"

@@ -10,7 +10,7 @@ from mlrank.errors import unknown_name
 from mlrank.records import dump_json
 from mlrank.tables.arrange import Grid, Shown, to_grid
 from mlrank.tables.markup import html, html_page, html_table, latex, latex_table, markdown, markdown_table
-from mlrank.tables.parts import Row, Table
+from mlrank.tables.resulttable import ResultTable, TableRow
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -22,7 +22,7 @@ FORMATS = ("md", "latex", "csv")
 PRINTED = (*FORMATS, "html", "json")
 
 
-def render(tables: Table | Sequence[Table], fmt: str, decimals: int = 4) -> str:
+def render(tables: ResultTable | Sequence[ResultTable], fmt: str, decimals: int = 4) -> str:
     """Return one or more tables as text that ends in a newline.
 
     Parameters
@@ -36,7 +36,7 @@ def render(tables: Table | Sequence[Table], fmt: str, decimals: int = 4) -> str:
     ValueError
         For another format, or tables of different metrics as CSV.
     """
-    tables = [tables] if isinstance(tables, Table) else list(tables)
+    tables = [tables] if isinstance(tables, ResultTable) else list(tables)
     if fmt == "csv":
         return _csv(tables)
     if fmt == "json":
@@ -59,7 +59,7 @@ def render_grids(grids: Sequence[Grid], fmt: str) -> str:
     return "\n".join((_markdown if fmt == "md" else _latex)(grid) for grid in grids)
 
 
-def to_rich(table: Table | Grid, decimals: int = 4) -> "Group":
+def to_rich(table: ResultTable | Grid, decimals: int = 4) -> "Group":
     """Return title, table and notes for the terminal, to be printed by a rich console."""
     from rich import box
     from rich.console import Group
@@ -127,7 +127,7 @@ def _in_html(cell: Shown) -> str:
     return f"<strong>{text}</strong>" if cell.best else f"<u>{text}</u>" if cell.second else text
 
 
-def _csv(tables: Sequence[Table]) -> str:
+def _csv(tables: Sequence[ResultTable]) -> str:
     if len({table.metrics for table in tables}) > 1:
         raise ValueError("tables of different metrics have no common CSV header")
     buffer = io.StringIO()
@@ -147,7 +147,7 @@ _FIXED = (
 )
 
 
-def _csv_row(table: Table, row: Row) -> list[Any]:
+def _csv_row(table: ResultTable, row: TableRow) -> list[Any]:
     numbers = [part for cell in row.cells for part in (cell.value, cell.std, cell.n)]
     return [
         *(row.experiment, table.dataset, table.source, str(table.stand_in).lower(), row.method, row.solver),

@@ -14,6 +14,7 @@ import pytest
 
 from mlrank.cli import main
 from tests.experiment.small import CONFIG, small_data, write_libsvm
+from tests.stats.records import record
 
 ROOT = Path(__file__).parents[2]
 
@@ -228,11 +229,10 @@ def test_a_results_folder_that_cannot_be_made_is_told_before_any_fit(mlrank, tmp
 
 
 def test_a_table_of_related_labels_whose_fit_failed_is_told(mlrank, monkeypatch):
-    names = {"dataset": {"name": "msrc"}, "split": "r0", "method": "SLRM"}
-    record = {"status": "failed", **names, "error": "Traceback\nMemoryError: too large\n"}
+    failed = record("SLRM", "msrc", "r0", None, error="Traceback\nMemoryError: too large\n")
 
     def run(*given, **options):
-        return SimpleNamespace(runs=lambda: [record])
+        return SimpleNamespace(runs=lambda: [failed])
 
     monkeypatch.setattr("mlrank.cli.progress.run_with_progress", run)
     code, _, err = mlrank("reproduce", "msrc", "--table", "3", "--quiet")

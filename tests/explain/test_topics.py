@@ -141,7 +141,7 @@ def test_values_of_runs_are_means_over_the_splits_under_each_rule():
         "Y_pred": arrays(1)["Y_pred"] & [False, True, True],
     }
     stored = {"r0": arrays(0), "r1": empty}
-    grid = values_of("f1_macro", records, lambda found: stored[found["split"]])
+    grid = values_of("f1_macro", records, lambda found: stored[found.split])
     assert grid.header == ("data", "method", "mlrank", "scikit-learn", "Mulan", "MEKA")
 
     def f1(found, absent):

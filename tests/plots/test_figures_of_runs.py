@@ -1,6 +1,7 @@
 """Figures of runs: every number in them worked out from the records by hand, and refusals where there is nothing."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from mlrank.plots.labels import frequency_figure, jaccard, phi, together_figure
 from mlrank.plots.learning import learning_figure
 from mlrank.plots.scaling import fit_exponent, scaling_figure
 from mlrank.plots.sensitivity import heat_figures, sensitivity_figure
+from mlrank.records.run import MetricRecord, SearchTrial, TimeInfo, TrialRecord
 from tests.stats.records import arrays, record, table
 
 
@@ -47,8 +49,9 @@ def test_sizes_do_not_grow_together_step_by_step():
 
 def test_failed_and_undefined_runs_are_no_points():
     records = [*sized("A", 100, [0.3, None]), *sized("A", 400, [0.6])]
-    undefined = record("A", "x", "r9", 0.1, dataset={"n_train": 400})
-    undefined["metrics"]["f1_macro"]["value"] = None
+    undefined = record(
+        "A", "x", "r9", 0.1, dataset={"n_train": 400}, metrics={"f1_macro": MetricRecord(None, 0, 3, "labels")}
+    )
     (curve,) = learning_figure([*records, undefined], "f1_macro").panels[0].curves
     assert (curve.x, curve.y) == ((100, 400), (0.3, 0.6))
 
@@ -108,8 +111,7 @@ def test_curves_of_several_other_sizes_say_which():
 
 def test_machines_and_early_stops_are_said():
     first, second = timed("A", 1.0), timed("A", 2.0, n_train=200)
-    second["time"]["machine"] = "N"
-    second["info"]["converged"] = False
+    second = replace(second, time=replace(second.time, machine="N"), info=replace(second.info, converged=False))
     notes = scaling_figure([first, second]).notes
     assert "Warning: times come from different machines (M; N)." in notes
     assert "Some fits stopped before their tolerance, so took less than they would have: A." in notes
@@ -118,8 +120,8 @@ def test_machines_and_early_stops_are_said():
 
 
 def trial(settings, fold, value, method="A", **journal):
-    made = {"method": method, "dataset": "x", "split": "r0", "fold": fold, "metric": "f1_micro", "settings": settings}
-    return {**made, "value": value, "error": None, "n_iter": 3, "optimality": 0.1, "time": {"fit": 1.0}, **journal}
+    made = TrialRecord("k", value, n_iter=3, optimality=0.1, time=TimeInfo(fit=1.0))
+    return SearchTrial("x", "r0", method, fold, settings, "f1_micro", replace(made, **journal))
 
 
 def grid(values, folds=2):
@@ -152,7 +154,7 @@ def test_the_choice_is_the_commonest_over_the_splits():
 
 
 def test_a_pair_of_settings_is_a_map_with_the_choice_framed():
-    trials = [t for t in grid(GRID) if t["settings"] != {"C": 8.0, "kernel": "lin"}]
+    trials = [t for t in grid(GRID) if t.settings != {"C": 8.0, "kernel": "lin"}]
     (panel,) = heat_figures(trials, CHOSE)["A"].panels
     assert (panel.y_label, panel.x_label) == ("C", "kernel")
     assert (panel.y_ticks, panel.x_ticks) == (("0", "1", "8"), ("rbf", "lin"))
@@ -178,7 +180,7 @@ def test_settings_that_are_lists_are_told_apart():
 
 def test_convergence_of_a_search_over_a_limit():
     trials = [
-        trial({"tol": tol, "C": c}, fold, 0.5, n_iter=n + fold, optimality=gap * c, time={"fit": n / 10})
+        trial({"tol": tol, "C": c}, fold, 0.5, n_iter=n + fold, optimality=gap * c, time=TimeInfo(fit=n / 10))
         for tol, n, gap in ((1e-1, 4, 0.05), (1e-3, 20, 4e-4))
         for c in (1.0, 2.0)
         for fold in range(3)
@@ -244,7 +246,7 @@ def test_labels_are_averaged_over_the_splits_where_they_are_defined():
     }
     stored = {"r0": STORED, "r1": empty}
     records = table({"A": {"x": [0.5, 0.5]}})
-    (curve,) = frequency_figure(records, lambda found: stored[found["split"]]).panels[0].curves
+    (curve,) = frequency_figure(records, lambda found: stored[found.split]).panels[0].curves
     assert curve.x == (0.75, 0.25)
     assert curve.y == pytest.approx((0.8, 2 / 3))
 
@@ -277,7 +279,7 @@ def test_labels_that_go_together_are_over_all_test_rows_once():
     parts = {"r0": slice(0, 3), "r1": slice(2, 4)}  # row 2 is a test row of both splits
 
     def read(found):
-        return {name: values[parts[found["split"]]] for name, values in STORED.items()}
+        return {name: values[parts[found.split]] for name, values in STORED.items()}
 
     figure = together_figure(records, read, "x", label_names=("sea", "sun", "sky"))
     (panel,) = figure.panels
@@ -313,12 +315,12 @@ def material():
         m: {d: [mean + 0.01 * i] for i, d in enumerate("uvwxyz")}
         for m, mean in zip("ABC", (0.5, 0.7, 0.6), strict=True)
     }
-    searched = [{**t, "dataset": "u"} for t in grid(GRID)]
-    records = table(scores)
-    for found in records:
-        found["searched"] = {"C": 1.0, "kernel": "rbf"}
-        found["dataset"]["n_train"] = 60 if found["dataset"]["name"] != "v" else 90
-    return Material(records, ["f1_macro"], searched, lambda found: arrays(len(found["method"])))
+    searched = [replace(t, dataset="u") for t in grid(GRID)]
+    records = table(scores, searched={"C": 1.0, "kernel": "rbf"})
+    for place, found in enumerate(records):
+        if found.dataset.name == "v":
+            records[place] = replace(found, dataset=replace(found.dataset, n_train=90))
+    return Material(records, ["f1_macro"], searched, lambda found: arrays(len(found.method)))
 
 
 NAMES = {

@@ -1,4 +1,9 @@
+from dataclasses import replace
+
 import pytest
+
+from mlrank.records.run import MetricRecord
+from tests.tables.conftest import make_record
 
 RECIPE = """\
 name: tiny
@@ -45,13 +50,8 @@ def make():
     """Make a run record with what a comparison reads."""
 
     def record(method, split="r0", dataset="real", stand_in=False, status="done", n_defined=4, **metrics):
-        counts = {"n_defined": n_defined, "n_total": 4, "unit": "labels"}
-        return {
-            "dataset": {"name": dataset, "stand_in": stand_in, "n_train": 6, "n_test": 4},
-            "split": split,
-            "method": method,
-            "status": status,
-            "metrics": {name: {"value": value, **counts} for name, value in metrics.items()},
-        }
+        data = {"name": dataset, "stand_in": stand_in, "n_train": 6, "n_test": 4}
+        values = {name: MetricRecord(value, n_defined, 4, "labels") for name, value in metrics.items()}
+        return replace(make_record(method, split, status=status, dataset=data), metrics=values)
 
     return record

@@ -1,11 +1,14 @@
 """WorkLocks on pairs, and the figures of recipes: the experiments they need and the curves that come of the runs."""
 
+from dataclasses import replace
+
 import pytest
 
 from mlrank.config import config_of
 from mlrank.datasets.catalogue import is_known
 from mlrank.errors import UserError
 from mlrank.recipes import compare, figure_experiments, load_recipe, paper_figure, render_comparison
+from mlrank.records.run import TimeInfo
 
 FIGURES = """
 figures:
@@ -168,7 +171,7 @@ def test_stand_in_data_stand_beside_no_number_of_the_paper(figured, make):
 
 
 def test_seconds_of_fits_are_drawn_on_a_logarithmic_axis(figured, make):
-    runs = {value: [make("A") | {"time": {"fit": value / 8}}] for value in (1, 2)}
+    runs = {value: [replace(make("A"), time=TimeInfo(fit=value / 8))] for value in (1, 2)}
     figure = paper_figure(figured, "clock", figured.data[1], runs)
     assert figure.panels[0].curves[0].y == (0.125, 0.25)
     assert figure.log_y

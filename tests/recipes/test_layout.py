@@ -7,13 +7,14 @@ import pytest
 from mlrank.config import RecipeConfig
 from mlrank.errors import UserError
 from mlrank.recipes import load_recipe, paper_grids, recipe_grids, recipes
+from mlrank.records.run import ThresholdInfo
 from mlrank.tables import render_grids
 from tests.tables.conftest import make_record
 
 
 def record(experiment, dataset, method, split="r0", seconds=1.0, stand_in=False, **metrics):
-    about = {"name": dataset, "stand_in": stand_in}
-    return make_record(method, split, experiment=experiment, dataset=about, metrics=metrics, time={"fit": seconds})
+    data = {"name": dataset, "stand_in": stand_in}
+    return make_record(method, split, experiment=experiment, metrics=metrics, time={"fit": seconds}, dataset=data)
 
 
 # The recipes that experiments come from where that is not the table of a recipe of their name.
@@ -28,7 +29,7 @@ ORIGINS = {
 
 def grids_of(records):
     names = {record.experiment for record in records}
-    return paper_grids(records, {}, {name: ORIGINS.get(name, RecipeConfig(name=name)) for name in names})
+    return paper_grids(records, {name: ORIGINS.get(name, RecipeConfig(name=name)) for name in names})
 
 
 def texts(grid):
@@ -80,10 +81,9 @@ def test_marks_of_a_method_are_on_its_name_if_all_its_runs_have_them(turned):
     found = {"auc_macro": 0.5, "f1_macro": 0.4, "f1_micro": 0.3, "jaccard_samples": 0.2}
     records = [record("msrc", "msrc-v2", method, **found) for method in ("MC", "SLRM")]
     timed = [record("msrc-times", "msrc-v2", "SLRM", seconds=1.5, **found)]
-    records, timed = (
-        [replace(r, threshold=replace(r.threshold, oracle=True)) for r in some] for some in (records, timed)
-    )
-    timed = [replace(r, info=replace(r.fit, converged=False)) for r in timed]
+    oracle = ThresholdInfo("oracle_size", oracle=True)
+    records, timed = ([replace(r, threshold=oracle) for r in some] for some in (records, timed))
+    timed[0] = replace(timed[0], info=replace(timed[0].info, converged=False))
     (grid,) = grids_of(timed + records if turned else records + timed)
     # MC is not timed, and has one column all the same; SLRM did not converge where it was timed, and only there.
     assert grid.header[2:] == ("CPLST", "FAIE", "MLLOC", "MC*", "MIML", "SLRM*")
@@ -114,8 +114,8 @@ def test_what_has_no_layout_is_told(experiments, message):
 
 
 def test_what_the_paper_prints_no_table_of_gets_none():
-    assert recipe_grids(load_recipe("arts"), True, [record("arts-times", "arts", "lsHG_c")], {}) == []
-    assert len(recipe_grids(load_recipe("arts"), False, [record("arts", "arts", "lsHG_c", auc_macro=0.5)], {})) == 1
+    assert recipe_grids(load_recipe("arts"), True, [record("arts-times", "arts", "lsHG_c")]) == []
+    assert len(recipe_grids(load_recipe("arts"), False, [record("arts", "arts", "lsHG_c", auc_macro=0.5)])) == 1
 
 
 @pytest.mark.parametrize("name", [name for name in recipes() if name != "mlr-toy"])

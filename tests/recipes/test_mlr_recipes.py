@@ -2,6 +2,7 @@
 
 import io
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from mlrank.recipes import (
     render_comparison,
     times_mapping,
 )
+from mlrank.records.run import FitRecord, TimeInfo
 
 PLANE = {"centres": [[-1, 0], [1, 0]], "spreads": [0.5, 0.5], "sizes": [6, 4], "extent": 2, "steps": 3, "seed": 3}
 
@@ -85,11 +87,11 @@ times:
 class TestTimes:
     def judged(self, folder, make, slow, third, fast=(2.0, 2.0)):
         recipe = with_text(folder, TIMES)
-        info = {"n_iter": 7, "objective": 1.0, "optimality": 0.05, "converged": True}
+        info = FitRecord(7, 1.0, 0.05, True)
         records = []
         for method, seconds in (("slow", slow), ("fast", fast), ("third", third)):
             for number, second in enumerate(seconds):
-                records.append(make(method, f"r{number}") | {"time": {"fit": second}, "info": info})
+                records.append(replace(make(method, f"r{number}"), time=TimeInfo(fit=second), info=info))
         comparison = compare_times(recipe, recipe.times, recipe.data[1], records)
         return comparison, comparison.claims[0]
 

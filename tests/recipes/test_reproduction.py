@@ -60,7 +60,7 @@ def test_the_numbers_are_those_of_the_runs(tmp_path):
     made = mlrank.reproduce("tiny", results_dir=tmp_path)
     cells = {cell.method: cell for cell in made.comparisons[0].cells}
     for run in RunFolder.open(made.folder).runs():
-        assert cells[run["method"]].ours == run["metrics"]["f1_macro"]["value"]
+        assert cells[run.method].ours == run.value("f1_macro")
     assert cells["near"].difference == pytest.approx(cells["near"].ours - 0.5, abs=1e-15)
     assert (cells["far"].paper, cells["far"].verdict) == (None, "not comparable")
 

@@ -1,5 +1,6 @@
 """The recipes of the SLRM paper: its Table 2, one data set each, and what they alone ask of recipes."""
 
+from dataclasses import replace
 from math import prod
 
 import pytest
@@ -18,6 +19,7 @@ from mlrank.recipes import (
     related_of,
     times_mapping,
 )
+from mlrank.records.run import FitRecord
 from mlrank.tables import render_grids
 from tests.recipes.test_times import TIMES, judged, run
 
@@ -145,9 +147,10 @@ def test_the_objective_is_drawn_against_iterations(name, make):
     for value, config in made.items():
         assert {dict(method.axes)["max_iter"] for method in config.methods.values()} == {(value,)}
     ((method, *_),) = known.panels.values()
-    runs = {value: [make(method, f1_macro=0.5)] for value in known.values}
-    for value, (record,) in runs.items():
-        record["info"] = {"objective": 100.0 / value}
+    runs = {
+        value: [replace(make(method, f1_macro=0.5), info=FitRecord(1, 100.0 / value, None, True))]
+        for value in known.values
+    }
     drawn = paper_figure(recipe, "figure-1", option, runs)
     assert drawn.panels[0].curves[0].x == known.values
     assert drawn.panels[0].curves[0].y == tuple(100.0 / value for value in known.values)
@@ -166,7 +169,7 @@ def test_related_labels_are_a_table_of_their_own(make):
     assert all(
         other in recipe.related.expected for named in recipe.related.expected.values() for other in named.split(", ")
     )
-    record = make("SLRM", f1_macro=0.5) | {"info": {"converged": True}}
+    record = make("SLRM", f1_macro=0.5)
     related = {"sky": (("tree", 0.5), ("car", 0.25)), "a|b": ()}
     text = render_grids([related_grid(recipe.related, recipe.data[1], record, related)], "md")
     assert r"| sky   | tree (0.500), car (0.250) | tree, road |" in text

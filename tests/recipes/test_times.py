@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
 from mlrank.config import config_of
 from mlrank.errors import UserError
 from mlrank.recipes import TimesTable, compare_times, load_recipe, render_comparison, times_mapping, times_of
+from mlrank.records.run import FitRecord, TimeInfo
 
 TIMES = """\
 times:
@@ -25,8 +28,8 @@ def timed(folder):
 
 
 def run(make, method, seconds, converged=True, **settings):
-    info = {"n_iter": 7, "objective": 1.0, "optimality": 0.05 if converged else 0.9, "converged": converged}
-    return make(method, **settings) | {"time": {"fit": seconds}, "info": info}
+    info = FitRecord(7, 1.0, 0.05 if converged else 0.9, converged)
+    return replace(make(method, **settings), time=TimeInfo(fit=seconds), info=info)
 
 
 def judged(recipe, records, place=1):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from mlrank.recipes import CELL_VERDICTS, CLAIM_VERDICTS, compare, judge_cell, load_recipe
-from mlrank.recipes.evidence import Finding, better, decide, partial_conjunction, within
+from mlrank.recipes.evidence import PartEvidence, better, decide, partial_conjunction, within
 
 SHARE = 4 / 6
 
@@ -99,22 +99,22 @@ class TestParts:
     @pytest.mark.parametrize(
         ("parts", "needed", "decision"),
         [
-            ([Finding(True, 0.01, 0.99), Finding(True, 0.04, 0.96)], 2, ("holds", 0.04)),
-            ([Finding(True, 0.01, 0.99), Finding(True, 0.2, 0.8)], 2, ("undecided", 0.2)),
-            ([Finding(True, 0.01, 0.99), Finding(False, 0.99, 0.01)], 2, ("fails", 0.02)),
-            ([Finding(True, 0.01, 0.99), Finding(False, 0.97, 0.03)], 2, ("undecided", 0.97)),
-            ([Finding(True, 0.01, 0.99), Finding(False, 0.99, 0.01)], 1, ("holds", 0.02)),
-            ([Finding(True), Finding(True)], 2, ("holds", None)),
-            ([Finding(True), Finding(False)], 2, ("fails", None)),
-            ([Finding(True, 0.01, 0.99), Finding(None)], 2, ("undecided", None)),
-            ([Finding(True, 0.01, 0.99), Finding(True)], 2, ("holds", 0.01)),
+            ([PartEvidence(True, 0.01, 0.99), PartEvidence(True, 0.04, 0.96)], 2, ("holds", 0.04)),
+            ([PartEvidence(True, 0.01, 0.99), PartEvidence(True, 0.2, 0.8)], 2, ("undecided", 0.2)),
+            ([PartEvidence(True, 0.01, 0.99), PartEvidence(False, 0.99, 0.01)], 2, ("fails", 0.02)),
+            ([PartEvidence(True, 0.01, 0.99), PartEvidence(False, 0.97, 0.03)], 2, ("undecided", 0.97)),
+            ([PartEvidence(True, 0.01, 0.99), PartEvidence(False, 0.99, 0.01)], 1, ("holds", 0.02)),
+            ([PartEvidence(True), PartEvidence(True)], 2, ("holds", None)),
+            ([PartEvidence(True), PartEvidence(False)], 2, ("fails", None)),
+            ([PartEvidence(True, 0.01, 0.99), PartEvidence(None)], 2, ("undecided", None)),
+            ([PartEvidence(True, 0.01, 0.99), PartEvidence(True)], 2, ("holds", 0.01)),
         ],
     )
     def test_as_many_as_needed(self, parts, needed, decision):
         assert decide(parts, needed) == decision
 
     def test_a_claim_may_fail_in_any_of_its_metrics(self):
-        parts = [Finding(False, 0.97, 0.03)]
+        parts = [PartEvidence(False, 0.97, 0.03)]
         assert decide(parts, 1) == ("fails", 0.03)
         assert decide(parts, 1, n_metrics=2).verdict == "undecided"
 

@@ -3,7 +3,7 @@
 import pytest
 
 from mlrank.errors import UserError
-from mlrank.tables import Layout, arrange, build_tables
+from mlrank.tables import GridLayout, arrange, build_tables
 
 SHOWN = ["f1_macro", "ranking_loss"]
 
@@ -26,7 +26,7 @@ def texts(grid):
 
 
 def test_by_dataset_is_the_table_itself(records):
-    grids = arrange(records, SHOWN, Layout())
+    grids = arrange(records, SHOWN, GridLayout())
     assert [grid.title for grid in grids] == [table.title for table in build_tables(records, SHOWN)]
     assert texts(grids[0]) == [
         ["A", "0.5000", "0.3000", "C=8", "0.25 s", "8.1e-4"],
@@ -36,7 +36,7 @@ def test_by_dataset_is_the_table_itself(records):
 
 
 def test_by_metric_has_methods_by_datasets(records):
-    first, second = arrange(records, SHOWN, Layout.of(by="metric"))
+    first, second = arrange(records, SHOWN, GridLayout.of(by="metric"))
     assert first.title == "demo: f1_macro ↑"
     assert first.header == ("method", "yeast", "scene")
     assert first.sides == "lrr"
@@ -48,18 +48,18 @@ def test_by_metric_has_methods_by_datasets(records):
 
 
 def test_a_mark_that_is_not_on_every_dataset_stays_with_its_cell(records):
-    grid = arrange(records[::-1], SHOWN, Layout.of(by="metric"))[0]
+    grid = arrange(records[::-1], SHOWN, GridLayout.of(by="metric"))[0]
     assert texts(grid) == [["C", "0.6000", "-"], ["B*", "failed", "0.4000"], ["A", "0.7000†", "0.5000"]]
 
 
 def test_by_metric_can_be_turned(records):
-    grid = arrange(records, SHOWN, Layout.of(cols="method"))[0]
+    grid = arrange(records, SHOWN, GridLayout.of(cols="method"))[0]
     assert grid.header == ("dataset", "A", "B*", "C")
     assert texts(grid) == [["yeast", "0.5000", "0.4000", "-"], ["scene", "0.7000†", "failed", "0.6000"]]
 
 
 def test_by_dataset_can_be_turned(records):
-    grid = arrange(records, SHOWN, Layout.of(rows="metric"))[1]
+    grid = arrange(records, SHOWN, GridLayout.of(rows="metric"))[1]
     assert grid.header == ("metric", "A†", "B*", "C")
     assert texts(grid) == [
         ["f1_macro ↑", "0.7000", "failed", "0.6000"],
@@ -70,7 +70,7 @@ def test_by_dataset_can_be_turned(records):
 
 
 def test_by_method_has_datasets_by_metrics_and_says_what_it_chose(records):
-    a, b, c = arrange(records, SHOWN, Layout.of(by="method"))
+    a, b, c = arrange(records, SHOWN, GridLayout.of(by="method"))
     assert (a.title, b.title, c.title) == ("demo: A", "demo: B", "demo: C")
     assert a.header == ("dataset", "f1_macro ↑", "ranking_loss ↓", "chosen settings", "fit", "certificate")
     assert texts(a) == [
@@ -83,13 +83,13 @@ def test_by_method_has_datasets_by_metrics_and_says_what_it_chose(records):
 
 
 def test_by_method_can_be_turned(records):
-    grid = arrange(records, SHOWN, Layout.of(by="method", rows="metric"))[0]
+    grid = arrange(records, SHOWN, GridLayout.of(by="method", rows="metric"))[0]
     assert grid.header == ("metric", "yeast", "scene")
     assert texts(grid) == [["f1_macro ↑", "0.5000", "0.7000†"], ["ranking_loss ↓", "0.3000", "0.2000†"]]
 
 
 def test_notes_say_which_dataset_they_are_about(records):
-    notes = arrange(records, SHOWN, Layout.of(by="metric"))[0].notes
+    notes = arrange(records, SHOWN, GridLayout.of(by="metric"))[0].notes
     assert notes[0].startswith("data: yeast, 2417 rows")
     assert notes[1].startswith("data: scene, 2417 rows")
     assert "1 split (official), so no standard deviation" in notes  # of both, said once
@@ -103,14 +103,14 @@ def test_costs_have_units_and_quartiles(make):
         make("A", f"r{place}", time={"fit": seconds, "peak_memory": 123_456_789})
         for place, seconds in enumerate([0.1, 0.2, 0.3])
     ]
-    grid = arrange(records, ["fit_seconds", "peak_memory"], Layout())[0]
+    grid = arrange(records, ["fit_seconds", "peak_memory"], GridLayout())[0]
     assert grid.header == ("method", "fit_seconds ↓", "peak_memory ↓", "chosen settings", "certificate")
     assert texts(grid) == [["A", "0.2 s [0.15, 0.25]", "123 MB [123, 123]", "-", "8.1e-4"]]
 
 
 def test_two_versions_of_one_dataset_stay_apart(make):
     records = [make("A"), make("A", experiment="other", dataset={"hash": "x"}, metrics={"f1_macro": 0.9})]
-    grid = arrange(records, ["f1_macro"], Layout.of(by="metric"))[0]
+    grid = arrange(records, ["f1_macro"], GridLayout.of(by="metric"))[0]
     assert grid.title == "demo + other: f1_macro ↑"
     assert grid.header == ("method", "yeast (demo)", "yeast (other)")
     assert texts(grid) == [["A", "0.5000", "0.9000"]]
@@ -123,9 +123,9 @@ def test_methods_of_one_name_keep_their_own_rows(make):
         make("A", experiment="other", metrics={"f1_macro": 0.2}),
         make("A", experiment="other", dataset=scene, metrics={"f1_macro": 0.3}),
     ]
-    by_metric = arrange(records, ["f1_macro"], Layout.of(by="metric"))[0]
+    by_metric = arrange(records, ["f1_macro"], GridLayout.of(by="metric"))[0]
     assert texts(by_metric) == [["A (demo)", "0.1000", "-"], ["A (other)", "0.2000", "0.3000"]]
-    demo, other = arrange(records, ["f1_macro"], Layout.of(by="method"))
+    demo, other = arrange(records, ["f1_macro"], GridLayout.of(by="method"))
     assert [row[:2] for row in texts(demo)] == [["yeast", "0.1000"]]
     assert [row[:2] for row in texts(other)] == [["yeast", "0.2000"], ["scene", "0.3000"]]
 
@@ -143,15 +143,15 @@ def test_methods_of_one_name_keep_their_own_rows(make):
     ],
 )
 def test_what_is_not_said_of_a_layout_is_filled_in(given, layout):
-    assert Layout.of(**given) == layout
+    assert GridLayout.of(**given) == layout
 
 
 def test_a_layout_cannot_have_one_thing_on_two_sides():
     with pytest.raises(UserError, match="found --by metric, --rows metric"):
-        Layout.of(by="metric", rows="metric")
+        GridLayout.of(by="metric", rows="metric")
 
 
 def test_no_records_no_grids():
-    assert arrange([], SHOWN, Layout()) == []
-    assert arrange([], [], Layout.of(by="metric")) == []
-    assert arrange([], SHOWN, Layout.of(by="method")) == []
+    assert arrange([], SHOWN, GridLayout()) == []
+    assert arrange([], [], GridLayout.of(by="metric")) == []
+    assert arrange([], SHOWN, GridLayout.of(by="method")) == []

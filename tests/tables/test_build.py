@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from mlrank.errors import UserError
+from mlrank.records.run import TimeInfo
 from mlrank.tables import build_tables
 
 SHOWN = ["f1_macro", "ranking_loss"]
@@ -92,9 +95,7 @@ def test_a_failed_split_leaves_the_mean_to_the_others_and_the_row_out_of_the_con
 
 
 def test_a_failed_record_may_lack_what_only_a_fit_can_tell(make):
-    failed = make("A", status="failed", error="ValueError: x")
-    for key in ("info", "metrics", "search", "time"):
-        failed[key] = None
+    failed = replace(make("A", status="failed", error="ValueError: x"), info=None, metrics={}, time=TimeInfo())
     row = only([failed, make("B")]).rows[0]
     assert (row.n_done, row.n_failed, row.settings, row.fit_seconds, row.optimality) == (0, 1, "", None, None)
     assert [cell.value for cell in row.cells] == [None, None]
@@ -141,7 +142,7 @@ def test_methods_of_one_name_in_two_experiments_are_told_apart(make):
 
 
 def test_experiments_with_other_splits_are_warned_of_and_not_compared(make):
-    table = only([{**make("A"), "inputs": {"rows": "x1"}}, {**make("B", experiment="other"), "inputs": {"rows": "x2"}}])
+    table = only([make("A", inputs={"rows": "x1"}), make("B", experiment="other", inputs={"rows": "x2"})])
     assert table.notes[0] == (
         "warning: the experiments do not share their splits (demo: official; other: official): "
         "means are over different rows"
@@ -209,35 +210,53 @@ def test_times_of_different_machines_are_warned_of_and_not_compared(make):
     records = [make("A", time={"machine": "one, 2 cores"}), make("B", time={"machine": "two, 4 cores"})]
     table = only(records, ["fit_seconds", "f1_macro"])
     assert table.notes[0] == (
-        "warning: times come from different machines (one, 2 cores; two, 4 cores) and cannot be compared"
+        "warning: rows differ in machine (A: one, 2 cores; B: two, 4 cores): their times cannot be compared"
     )
     assert best(table, 0) == []
     assert best(table, 1) == ["A", "B"]
-    assert table.notes[-2:] == (
+    assert table.notes[-3:-1] == (
         "machine: one, 2 cores; every fit with 1 thread",
         "machine: two, 4 cores; every fit with 1 thread",
     )
 
 
-ENVIRONMENT = {
-    "python": "3.11.7",
-    "versions": {"mlrank": "0.1.0", "numpy": "2.4.6"},
-    "cpu": "one",
-    "cores": 2,
-    "blas": [{"internal_api": "openblas", "version": "0.3.30"}] * 2,
-    "commit": "abc" * 10,
-}
+def made_by(make, method, split="official", **software):
+    return make(method, split, software=software, time={"machine": "one, 2 cores"})
 
 
-def test_the_environment_names_the_machine_of_runs_that_do_not(make):
-    records = [make("A"), make("B", experiment="other")]
-    (table,) = build_tables(records, SHOWN, {"demo": ENVIRONMENT, "other": ENVIRONMENT})
+def test_the_software_of_all_rows_is_named_once(make):
+    software = {"packages": {"mlrank": "0.1.0", "numpy": "2.4.6"}, "blas": ["openblas 0.3.30"] * 2}
+    table = only([made_by(make, "A", **software), made_by(make, "B", **software)])
     assert table.notes[-2:] == (
         "machine: one, 2 cores; every fit with 1 thread",
-        "software: Python 3.11.7, mlrank 0.1.0, numpy 2.4.6, openblas 0.3.30, commit abcabcabcabc",
+        "software: Python 3.11.7, mlrank 0.1.0, numpy 2.4.6, openblas 0.3.30, commit 111111111111",
     )
-    (table,) = build_tables(records, SHOWN, {"demo": ENVIRONMENT, "other": {**ENVIRONMENT, "cpu": "two"}})
-    assert table.notes[0].startswith("warning: times come from different machines (one, 2 cores; two, 2 cores)")
+    assert not any(note.startswith("warning") for note in table.notes)
+
+
+def test_rows_of_other_software_are_named_with_what_differs(make):
+    old, new = {"packages": {"numpy": "2.3.0", "scipy": "1.13"}}, {"packages": {"numpy": "2.4.6", "scipy": "1.13"}}
+    records = [
+        *(made_by(make, "A", split, **old) for split in ("r0", "r1")),
+        made_by(make, "B", "r0", **old),
+        made_by(make, "B", "r1", **new),
+        *(made_by(make, "C", split, **new, threads=2) for split in ("r0", "r1")),
+    ]
+    table = only(records)
+    assert [note for note in table.notes if note.startswith("warning")] == [
+        "warning: rows differ in numpy (A, B [r0]: 2.3.0; B [r1], C: 2.4.6)",
+        "warning: rows differ in threads of a fit (A, B: 1; C: 2)",
+    ]
+    # What differs is not part of what all rows share.
+    assert table.notes[-2:] == (
+        "machine: one, 2 cores; every fit with 1 or 2 threads",
+        "software: Python 3.11.7, mlrank 0.1.0, scipy 1.13, commit 111111111111",
+    )
+
+
+def test_a_package_that_only_some_runs_had_is_a_difference(make):
+    table = only([made_by(make, "A", packages={"numpy": "2.0.0"}), made_by(make, "B")])
+    assert table.notes[0] == "warning: rows differ in numpy (A: 2.0.0; B: none)"
 
 
 def test_a_cost_that_was_not_recorded_is_told(make):
@@ -286,7 +305,7 @@ def test_metrics_that_leave_labels_out_say_so(make):
 
 def test_a_metric_that_an_old_run_does_not_hold_is_told(make):
     old = make("A")
-    del old["metrics"]["f1_macro"]
+    old = replace(old, metrics={name: value for name, value in old.metrics.items() if name != "f1_macro"})
     table = only([old, make("B")])
     assert table.rows[0].cells[0].value is None
     assert "A: f1_macro not stored on 1 of 1 splits" in table.notes
@@ -354,7 +373,7 @@ def test_stand_in_data_are_named_in_the_title(make, source):
 
 
 def test_changes_to_the_data_search_and_thresholds_are_noted(make):
-    search = {"n_trials": 20, "n_failed": 1, "n_not_converged": 2}
+    search = {"n_trials": 20, "n_failed": 1, "n_not_converged": 2, "n_undefined": 3}
     changes = {"dataset": {"changes": ["12 rows without a label left out", "scaled to [0, 1]"]}}
     midpoint = {"kind": "svr_midpoint"}
     records = [
@@ -370,8 +389,10 @@ def test_changes_to_the_data_search_and_thresholds_are_noted(make):
         "search by f1_micro over 5 folds; trials per split: A 20, B 4",
         "A: 2 of 40 search trials failed",
         "A: 4 of 40 search trials did not converge",
+        "A: 6 of 40 search trials left its metric undefined in some terms, which count as the worst value",
         "thresholds: zero (train scores) for A; svr_midpoint (train scores) for B",
         "certificate: worst distance from the optimum over the splits, by each solver's own measure; fit: median",
+        "software: Python 3.11.7, mlrank 0.1.0, commit 111111111111",
     ]
 
 
@@ -380,10 +401,10 @@ def test_a_threshold_of_every_method_is_named_once(make):
 
 
 def test_rows_of_different_code_or_data_are_warned_of_first(make):
-    records = [make("A"), make("B", commit=None, version="0.2.0", dataset={"hash": "other"})]
+    records = [make("A"), make("B", software={"commit": None, "mlrank": "0.2.0"}, dataset={"hash": "other"})]
     assert only(records).notes[:3] == (
-        "warning: rows come from different commits (111111111111, no commit)",
-        "warning: rows come from different versions of mlrank (0.1.0, 0.2.0)",
+        "warning: rows differ in mlrank (A: 0.1.0; B: 0.2.0)",
+        "warning: rows differ in commit (A: 111111111111; B: no commit)",
         "warning: rows come from 2 different versions of the data",
     )
 

@@ -41,7 +41,7 @@ def test_markdown_of_the_metrics_of_the_config_in_its_order(invoke, results):
     result = invoke(results / "two", "--format", "md")
     assert result.exit_code == 0
     records = RunFolder.open(results / "two").runs()
-    assert [record["method"] for record in records] == ["B", "A"]
+    assert [record.method for record in records] == ["B", "A"]
     assert result.stdout == render(build_tables(records, ["f1_micro", "f1_macro"]), "md")
 
 
@@ -143,12 +143,6 @@ def test_json_holds_everything_in_full(invoke, results):
     }
 
 
-def test_a_damaged_environment_is_one_line(invoke, results):
-    (results / "one" / "environment.json").write_text('{"python": 3')
-    with pytest.raises(UserError, match=r"environment\.json: damaged record of the environment"):
-        invoke(results / "one")
-
-
 def test_an_experiment_without_runs_says_so(invoke, tmp_path):
     RunFolder.create(tmp_path, "new").write_config({"name": "new", "metrics": ["f1_macro"]})
     with pytest.raises(UserError, match="new: no run of this experiment is finished yet"):
@@ -181,3 +175,29 @@ def test_the_help_has_examples(invoke):
 def test_the_layout_of_a_paper_leaves_nothing_to_choose(invoke, results, words, message):
     with pytest.raises(UserError, match=message):
         invoke(results / "one", "--layout", "paper", *words)
+
+
+def test_tidy_tables_have_the_runs_of_all_folders(invoke, results, tmp_path):
+    text = invoke(results / "one", results / "two", "--tidy", "-m", "f1_macro").stdout
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [(row["experiment"], row["method"], row["metric"], row["value"]) for row in rows] == [
+        (experiment, method, "f1_macro", "0.5") for experiment in ("one", "two") for method in "BA"
+    ]
+    result = invoke(results / "one", "--tidy", "--out", tmp_path / "all.json")
+    assert result.stdout == f"written to {tmp_path / 'all.json'}\n"
+    assert len(json.loads((tmp_path / "all.json").read_text())) == 2 * 4
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--tidy", "--by", "method"], "one form, found --tidy together with --by"),
+        (["--tidy", "--decimals", "3"], "one form, found --tidy together with --decimals"),
+        (["--tidy", "-f", "latex"], "unknown format of a tidy table 'latex'"),
+        (["--out", "x.csv"], "--out goes with --tidy"),
+        (["-f", "parquet"], "parquet is a format of --tidy tables"),
+    ],
+)
+def test_what_does_not_go_together_is_one_line(invoke, results, words, message):
+    with pytest.raises(UserError, match=message):
+        invoke(results / "one", *words)

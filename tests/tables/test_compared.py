@@ -68,7 +68,7 @@ def test_a_single_split_has_empty_tests():
 def test_labels_by_frequency():
     (repeats,), _ = gather(table({"A": {"x": [0.5]}, "B": {"x": [0.4]}}), "f1_macro")
     stored = {"A": arrays(0, n=200, flip=0.05), "B": arrays(1, n=200, flip=0.4)}
-    (tests,) = compare_labels(repeats, lambda found: stored[found["method"]], "A")
+    (tests,) = compare_labels(repeats, lambda found: stored[found.method], "A")
     grid = grid_of_labels(tests, ["sea", "sun", "sky"], 0.05)
     counts = stored["A"]["Y_true"].sum(axis=0)
     assert [int(row[1]) for row in texts(grid)] == sorted(counts.tolist(), reverse=True)

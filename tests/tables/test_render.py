@@ -3,13 +3,14 @@ import io
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
 
 from mlrank.metrics import METRICS
 from mlrank.records import RunFolder
-from mlrank.tables import Layout, arrange, build_tables, render, render_grids, to_rich, write_tables
+from mlrank.tables import GridLayout, arrange, build_tables, render, render_grids, to_rich, write_tables
 from mlrank.tables.markup import latex, markdown
 
 SHOWN = ["f1_macro", "ranking_loss"]
@@ -71,7 +72,7 @@ HOSTILE = r"a_b%c$d&e#f{g}h~i^j\k<l>m|n[o]*p"
 
 def test_latex_escapes_everything_and_nothing_else_is_special(make):
     records = [make(HOSTILE, experiment=HOSTILE, dataset={"name": HOSTILE, "changes": [HOSTILE]})]
-    records.append({**records[0], "method": "[x]"})
+    records.append(replace(records[0], method="[x]"))
     text = render(build_tables(records, SHOWN), "latex")
     escaped = latex(HOSTILE)
     assert text.count(escaped) == 4  # the caption twice, the row, a note
@@ -209,14 +210,12 @@ def test_names_are_not_read_as_markup_on_a_terminal(make):
 
 def test_tables_are_written_beside_the_runs_with_every_metric_in_the_csv(tmp_path, make):
     records = [make("A", dataset={"name": "a/b"}), make("B", dataset={"name": "a/b"})]
-    written = write_tables(RunFolder(tmp_path), records, SHOWN)
-    assert [str(path.relative_to(tmp_path)) for path in written] == [
-        f"tables/a%2Fb.{suffix}" for suffix in ("md", "tex", "csv")
-    ]
-    (table,) = build_tables(records, SHOWN)
-    assert written[0].read_text() == render(table, "md")
-    assert written[1].read_text() == render(table, "latex")
-    header = written[2].read_text().splitlines()[0].split(",")
+    (table,) = write_tables(RunFolder(tmp_path), records, SHOWN)
+    assert [table] == build_tables(records, SHOWN)
+    assert sorted(path.name for path in (tmp_path / "tables").iterdir()) == ["a%2Fb.csv", "a%2Fb.md", "a%2Fb.tex"]
+    assert (tmp_path / "tables" / "a%2Fb.md").read_text() == render(table, "md")
+    assert (tmp_path / "tables" / "a%2Fb.tex").read_text() == render(table, "latex")
+    header = (tmp_path / "tables" / "a%2Fb.csv").read_text().splitlines()[0].split(",")
     assert [name[:-5] for name in header if name.endswith("_mean")] == list(METRICS)
 
 
@@ -306,7 +305,7 @@ def test_latex_compiles_with_booktabs_alone(tmp_path, make, table):
         make("[x]"),
     ]
     parts = [render([table, *build_tables(hostile, SHOWN)], "latex")]
-    parts.append(render_grids(arrange(hostile, SHOWN, Layout.of(by="metric")), "latex"))
+    parts.append(render_grids(arrange(hostile, SHOWN, GridLayout.of(by="metric")), "latex"))
     document = "\n".join(
         [r"\documentclass{article}", r"\usepackage{booktabs}", r"\begin{document}", *parts, r"\end{document}"]
     )
@@ -335,7 +334,7 @@ def _crowd(make):
 
 def test_what_is_too_wide_or_too_long_goes_into_several_tables(make):
     crowd = _crowd(make)
-    text = render_grids(arrange(crowd, FOUR, Layout.of(by="metric", rows="dataset")), "latex")
+    text = render_grids(arrange(crowd, FOUR, GridLayout.of(by="metric", rows="dataset")), "latex")
     parts = text.split(r"\begin{table}")[1:]
     n = int(re.search(r"part 1 of (\d+)\)", parts[0])[1])
     assert len(parts) == 4 * n
@@ -349,7 +348,9 @@ def test_what_is_too_wide_or_too_long_goes_into_several_tables(make):
 
 
 @pytest.mark.skipif(LATEX is None, reason="no LaTeX engine is installed")
-@pytest.mark.parametrize("layout", [Layout.of(), Layout.of(by="metric", rows="dataset"), Layout.of(rows="metric")])
+@pytest.mark.parametrize(
+    "layout", [GridLayout.of(), GridLayout.of(by="metric", rows="dataset"), GridLayout.of(rows="metric")]
+)
 def test_crowded_tables_fit_their_pages(tmp_path, make, layout):
     text = render_grids(arrange(_crowd(make), FOUR, layout), "latex")
     head, tail = r"\documentclass{article}\usepackage{booktabs}\begin{document}", r"\end{document}"

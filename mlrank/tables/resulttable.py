@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-__all__ = ["Cell", "Row", "Table"]
+__all__ = ["ResultTable", "TableCell", "TableRow"]
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """One metric, or one cost, of one method on one dataset.
 
     Parameters
@@ -35,7 +35,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """One method on one dataset.
 
     Parameters
@@ -43,12 +43,12 @@ class Row:
     label : str
         The method's name; with that of its experiment where several experiments of the table use it.
     method, experiment, solver : str
-    cells : tuple of Cell, one per column of the table
+    cells : tuple of TableCell, one per column of the table
     n_done, n_failed : int
         Splits with a result, splits whose run failed; both 0 for a method without any run.
     settings : str
         The values that the search chose, the commonest over the splits.
-    fit, predict, memory : Cell
+    fit, predict, memory : TableCell
         Seconds of the fit and of the predictions, bytes of memory.
     optimality : float or None
         The worst certificate over the splits; None if one is unknown.
@@ -63,13 +63,13 @@ class Row:
     method: str
     experiment: str
     solver: str
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     n_done: int
     n_failed: int
     settings: str
-    fit: Cell
-    predict: Cell
-    memory: Cell
+    fit: TableCell
+    predict: TableCell
+    memory: TableCell
     optimality: float | None
     n_not_converged: int
     oracle: bool
@@ -82,7 +82,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class ResultTable:
     """The results on one dataset.
 
     Parameters
@@ -98,7 +98,7 @@ class Table:
         The columns: metrics and costs.
     n_splits : int
         Number of different splits over all rows.
-    rows : tuple of Row
+    rows : tuple of TableRow
     notes : tuple of str, the lines below the table
     """
 
@@ -109,7 +109,7 @@ class Table:
     stand_in: bool
     metrics: tuple[str, ...]
     n_splits: int
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     notes: tuple[str, ...]
 
     @property

@@ -103,7 +103,7 @@ class WorkLocks:
         try:
             with open(handle, "w", encoding="utf-8") as file:
                 file.write(self.owner)
-        except OSError:
+        except BaseException:  # an interrupt too: a claim without its owner's name counts as alive for a minute
             path.unlink()
             raise
         return True

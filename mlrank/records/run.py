@@ -4,7 +4,7 @@ A run is one method on one split: its search, and the fit of the settings that t
 point on one fold. Both are stored as JSON; `from_json` checks every field.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -36,24 +36,8 @@ FORMAT = 2
 """The one version of everything in a results folder; a folder of another version is refused in one line."""
 
 
-class _ByName(Mapping[str, Any]):
-    """Gives fields by name, as long as there are readers that ask for them so."""
-
-    def __getitem__(self, name: str) -> Any:
-        try:
-            return getattr(self, name)
-        except AttributeError:
-            raise KeyError(name) from None
-
-    def __iter__(self) -> Iterator[str]:
-        return (entry.name for entry in fields(self))  # type: ignore[arg-type]
-
-    def __len__(self) -> int:
-        return len(fields(self))  # type: ignore[arg-type]
-
-
 @dataclass(frozen=True)
-class DataInfo(_ByName):
+class DataInfo:
     """The data set of a run, after the subset was taken.
 
     `hash` is that of X, Y and the names; `changes` says what was changed on the way to the solver; `stand_in` whether
@@ -74,7 +58,7 @@ class DataInfo(_ByName):
 
 
 @dataclass(frozen=True)
-class ComponentInfo(_ByName):
+class ComponentInfo:
     """A solver or projection by its key, with every setting."""
 
     kind: str
@@ -82,7 +66,7 @@ class ComponentInfo(_ByName):
 
 
 @dataclass(frozen=True)
-class ThresholdInfo(_ByName):
+class ThresholdInfo:
     """A threshold: its key, the scores that it was fitted to, its settings, and whether it looks at test labels."""
 
     kind: str
@@ -92,7 +76,7 @@ class ThresholdInfo(_ByName):
 
 
 @dataclass(frozen=True)
-class SearchInfo(_ByName):
+class SearchInfo:
     """The search of a run.
 
     `n_undefined` is the number of trials in which the metric was undefined, for some term at least, because of what was
@@ -110,7 +94,7 @@ class SearchInfo(_ByName):
 
 
 @dataclass(frozen=True)
-class TimeInfo(_ByName):
+class TimeInfo:
     """Seconds of the parts of a run or trial, peak memory in bytes, and the machine; None where not measured."""
 
     search: float | None = None
@@ -122,7 +106,7 @@ class TimeInfo(_ByName):
 
 
 @dataclass(frozen=True)
-class FitRecord(_ByName):
+class FitRecord:
     """What a fit says of itself; see `mlrank.solvers.FitInfo`. None stands for NaN."""
 
     n_iter: int
@@ -139,7 +123,7 @@ class FitRecord(_ByName):
 
 
 @dataclass(frozen=True)
-class MetricRecord(_ByName):
+class MetricRecord:
     """A value of a metric, None where undefined, and over how many terms of how many; see `MetricValue`."""
 
     value: float | None
@@ -154,14 +138,14 @@ class MetricRecord(_ByName):
 
 
 @dataclass(frozen=True)
-class ModelInfo(_ByName):
+class ModelInfo:
     """Whether the model was stored: `not_stored` is the reason why not."""
 
     not_stored: str | None = None
 
 
 @dataclass(frozen=True)
-class SoftwareInfo(_ByName):
+class SoftwareInfo:
     """What a run was made with: versions, the BLAS libraries, threads of a fit, the commit of a checkout.
 
     `packages` are versions by the name of the distribution.
@@ -176,7 +160,7 @@ class SoftwareInfo(_ByName):
 
 
 @dataclass(frozen=True)
-class RunRecord(_ByName):
+class RunRecord:
     """One method on one split of one data set.
 
     Parameters
@@ -276,7 +260,7 @@ class RunRecord(_ByName):
 
 
 @dataclass(frozen=True)
-class TrialRecord(_ByName):
+class TrialRecord:
     """One grid point on one fold: the value of the search's metric, or the error.
 
     `value` is None where the metric is undefined whatever is predicted. `n_undefined` is the number of its terms that
@@ -317,7 +301,7 @@ _TRIAL_FIELDS = tuple(entry.name for entry in fields(TrialRecord) if entry.name 
 
 
 @dataclass(frozen=True)
-class SearchTrial(_ByName):
+class SearchTrial:
     """A trial with what it stands for.
 
     `settings` are those that were searched, of projection and threshold after "project." and "threshold."; `metric` is

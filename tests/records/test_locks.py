@@ -224,3 +224,22 @@ def test_processes_that_append_at_once_lose_nothing(tmp_path):
     both = [subprocess.Popen([sys.executable, "-c", script, str(path), name]) for name in "ab"]
     assert [process.wait(60) for process in both] == [0, 0]
     assert len(Journal(path).read()) == 80
+
+
+def test_an_interrupt_in_the_middle_of_a_claim_leaves_none(tmp_path, monkeypatch):
+    folder = tmp_path / "claims"
+    opened = open
+
+    def interrupted(file, *mode, **more):
+        if isinstance(file, int):
+            os.close(file)
+            raise KeyboardInterrupt
+        return opened(file, *mode, **more)
+
+    with WorkLocks(folder) as claims:
+        monkeypatch.setattr("builtins.open", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            claims.take("a")
+        monkeypatch.undo()
+        assert not (folder / "a").exists()
+    assert not folder.exists()

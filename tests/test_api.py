@@ -60,7 +60,7 @@ def test_the_three_ways_to_give_an_experiment_are_one(tmp_path):
         run(given, tmp_path / str(place))
         for place, given in enumerate((config, config.resolved(), tmp_path / "c.yaml"))
     ]
-    values = [[record["metrics"]["f1_micro"]["value"] for record in results.records] for results in found]
+    values = [[record.value("f1_micro") for record in results.records] for results in found]
     assert values[0] == values[1] == values[2]
     assert found[0].metrics == config.metrics
     with pytest.raises(UserError, match=r"^experiment: unknown key 'methds'. Did you mean 'methods'"):

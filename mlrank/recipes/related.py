@@ -52,10 +52,10 @@ def related_grid(table: RelatedTable, option: DataOption, record: RunRecord, rel
         agreed = f"{common} of the {sum(map(len, theirs.values()))} labels that the paper names are among ours"
     notes = (
         f"data: {option.note}",
-        f"{record['split']}, {table.method}, converged: {record['info']['converged']}",
+        f"{record.split}, {table.method}, converged: {record.fit.converged}",
         *table.protocol,
         agreed,
     )
-    title = f"{table.table}: {table.title}, on {record['dataset']['name']} ({GRADES[grade]})"
+    title = f"{table.table}: {table.title}, on {record.dataset.name} ({GRADES[grade]})"
     body = tuple(tuple(Shown(cell) for cell in row[: len(header)]) for row in rows)
     return Grid(title, header, "l" * len(header), body, notes)

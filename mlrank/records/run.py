@@ -316,9 +316,6 @@ class SearchTrial:
     metric: str
     record: TrialRecord
 
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self if name in tuple(self) else self.record, name)
-
 
 def run_label(dataset: str, split: str, method: str) -> str:
     """Return what messages call a run.

@@ -79,7 +79,7 @@ def _missing(by_method: Methods, records: Sequence[RunRecord]) -> Iterator[str]:
     incomplete = False
     for method, found in by_method.items():
         # Of its own experiment: where experiments differ in their splits, another note says so.
-        expected = len({split_of(r) for r in records if not found or r.experiment == found[0]["experiment"]})
+        expected = len({split_of(r) for r in records if not found or r.experiment == found[0].experiment})
         failed = sum(not record.done for record in found)
         if failed:
             reason = next(record.reason for record in found if not record.done).strip()

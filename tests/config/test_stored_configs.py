@@ -113,4 +113,4 @@ def test_stored_trials_of_an_own_solver_are_found_again(tmp_path):
     )
     folder = run(small_config(tmp_path, text=text), tmp_path / "r")
     found = stored_trials(folder)
-    assert sorted((trial["settings"]["shift"], trial["fold"]) for trial in found) == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    assert sorted((trial.settings["shift"], trial.fold) for trial in found) == [(0, 0), (0, 1), (1, 0), (1, 1)]

@@ -44,14 +44,14 @@ def test_settings_of_parts_are_named_as_in_a_run(made):
     for trial in stored_trials(folder):
         record = records[trial.split, trial.method]
         assert set(trial.settings) == set(record.searched)
-        assert trial["metric"] == "f1_micro"
+        assert trial.metric == "f1_micro"
 
 
 def test_the_chosen_point_has_the_best_mean(made):
     folder, _ = made
     trials = stored_trials(folder)
     for record in folder.runs():
-        mine = [t for t in trials if (t["split"], t["method"]) == (record.split, record.method)]
+        mine = [t for t in trials if (t.split, t.method) == (record.split, record.method)]
         means = {}
         for trial in mine:
             means.setdefault(tuple(sorted(trial.settings.items())), []).append(trial.record.value)

@@ -20,7 +20,7 @@ def cpu_model() -> str:
 
 
 def machine_name() -> str:
-    """Return the processor and its number of cores, by which machines are told apart; no host name."""
+    """Return the processor and its number of cores, by which machines are distinguished; no host name."""
     cores = os.cpu_count()
     return f"{cpu_model()}, {cores} core{'' if cores == 1 else 's'}"
 

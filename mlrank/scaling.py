@@ -85,7 +85,7 @@ class ColumnScaling:
         return {"divisor": self.divisor} if self.shift is None else {"divisor": self.divisor, "shift": self.shift}
 
     def meta(self) -> Mapping[str, Any]:
-        """Return the kind of scaling and what is said about it."""
+        """Return the kind of scaling and its note."""
         return {"scaling": "columns", "n_constant": self.n_constant, "note": self.note}
 
 

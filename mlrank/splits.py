@@ -199,11 +199,11 @@ def _strata(Y: BoolArray, single: int | None, multiple: int | None, seed: int, n
         raise UserError("strata needs both single and multiple: numbers of rows with one label and with several")
     rng, n_labels, chosen = np.random.default_rng(seed), Y.sum(axis=1), np.zeros(Y.shape[0], dtype=np.bool_)
     one, several = ("single", "one label", single), ("multiple", "several labels", multiple)
-    for (setting, what, wanted), stratum in ((one, n_labels == 1), (several, n_labels > 1)):
+    for (setting, what, required), stratum in ((one, n_labels == 1), (several, n_labels > 1)):
         rows = np.flatnonzero(stratum)
-        if wanted > rows.size:
-            raise UserError(f"strata wants {wanted} rows with {what}, the data has {rows.size}", setting=setting)
-        chosen[rng.choice(rows, wanted, replace=False)] = True
+        if required > rows.size:
+            raise UserError(f"strata requires {required} rows with {what}, the data has {rows.size}", setting=setting)
+        chosen[rng.choice(rows, required, replace=False)] = True
     return _test_the_rest(chosen, "strata", name)
 
 

@@ -171,7 +171,7 @@ def read_archive(path: Path) -> Archive:
             except _RefusedError as refused:
                 raise UserError(str(refused), path) from refused
             except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError, RuntimeError) as error:
-                raise UserError(f"damaged or no such archive: {_told(error)}", path) from error
+                raise UserError(f"damaged or no such archive: {_one_line(error)}", path) from error
 
 
 class _RefusedError(Exception):
@@ -211,7 +211,7 @@ def _json(content: bytes, name: str) -> Any:
     try:
         return json.loads(content, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise _RefusedError(f"damaged: {name} is no JSON ({_told(error)})") from error
+        raise _RefusedError(f"damaged: {name} is no JSON ({_one_line(error)})") from error
 
 
 def _no_constant(text: str) -> None:
@@ -232,11 +232,11 @@ def _array(content: bytes, name: str) -> npt.NDArray[Any]:
         flat: npt.NDArray[Any] = np.frombuffer(content, dtype, offset=start).astype(_DTYPES[dtype.str], copy=False)
         array = flat.reshape(shape, order="F" if fortran else "C")
     except Exception as error:  # the library's reader of headers is a parser, which fails in many ways
-        raise _RefusedError(f"damaged: the array {name} has {_told(error)}") from error
+        raise _RefusedError(f"damaged: the array {name} has {_one_line(error)}") from error
     if dtype == np.bool_ and (np.frombuffer(content, np.uint8, offset=start) > 1).any():
         raise _RefusedError(f"damaged: the array {name} has truth values other than 0 and 1")
     return array
 
 
-def _told(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join(f"{error}".split())[:120] or type(error).__name__

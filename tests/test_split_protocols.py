@@ -66,7 +66,7 @@ def test_strata():
         ("per_class", {"parts": 1}, "per_class needs 2 parts or more, found 1"),
         ("strata", {"single": 5}, "strata needs both single and multiple"),
         ("strata", {"single": 0, "multiple": 0}, "strata would leave 0 train and 400 test rows"),
-        ("strata", {"single": 399, "multiple": 1}, "strata wants 399 rows with one label, the data has"),
+        ("strata", {"single": 399, "multiple": 1}, "strata requires 399 rows with one label, the data has"),
     ],
 )
 def test_what_cannot_be_drawn(kind, more, said):

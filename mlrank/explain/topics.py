@@ -136,7 +136,7 @@ def _settings_topic(kind: str, name: str, about: Documented, usage: str, flags: 
 def _verdict(name: str) -> Topic:
     what = "a number of the paper" if name in CELL_VERDICTS else "a claim of the paper"
     others = ", ".join(other for other in (CELL_VERDICTS if name in CELL_VERDICTS else CLAIM_VERDICTS) if other != name)
-    return Topic("verdict", name, _VERDICTS[name], (f"Said by 'mlrank reproduce' of {what}; the others: {others}.",))
+    return Topic("verdict", name, _VERDICTS[name], (f"Given by 'mlrank reproduce' for {what}; the others: {others}.",))
 
 
 def _recipe(name: str) -> Topic:

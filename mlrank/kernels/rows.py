@@ -28,7 +28,7 @@ class KernelRows:
     X : (n_samples, n_features) training rows, or the kernel matrix (n_samples, n_samples) if `kernel` is "precomputed"
     kernel : a key of KERNELS, or "precomputed"
     degree, coef0 : of the polynomial kernel
-    keep : whether bases stay in memory, 8 bytes for each pair of rows; that of the training rows is computed at once
+    keep_bases : whether bases stay in memory, 8 bytes a pair of rows; that of the training rows is computed at once
 
     Raises
     ------
@@ -36,14 +36,14 @@ class KernelRows:
         If a precomputed kernel is not a symmetric, positive semidefinite matrix of the training rows.
     """
 
-    def __init__(self, X: Features, kernel: str, degree: int = 3, coef0: float = 1.0, keep: bool = True) -> None:
+    def __init__(self, X: Features, kernel: str, degree: int = 3, coef0: float = 1.0, keep_bases: bool = True) -> None:
         X = as_features(X)
-        self.X, self.kernel, self.degree, self.coef0, self.keep = X, kernel, degree, coef0, keep
+        self.X, self.kernel, self.degree, self.coef0, self.keep_bases = X, kernel, degree, coef0, keep_bases
         self._training: FloatArray | None = None
         self._scored: tuple[Any, FloatArray | None] = (None, None)
         if kernel == "precomputed":
             check_gram(as_dense(X))
-        elif keep:
+        elif keep_bases:
             self._base(X)
 
     def gram(self, gamma: float) -> FloatArray:
@@ -66,7 +66,7 @@ class KernelRows:
 
     def forget(self) -> None:
         """Keep the rows alone, and no more bases."""
-        self.keep, self._training, self._scored = False, None, (None, None)
+        self.keep_bases, self._training, self._scored = False, None, (None, None)
 
     def _finish(self, base: FloatArray, gamma: float) -> FloatArray:
         if self.kernel == "precomputed":
@@ -78,11 +78,11 @@ class KernelRows:
             return as_dense(X)
         if X is self.X:
             base = KERNELS[self.kernel].base(X, X) if self._training is None else self._training
-            self._training = base if self.keep else None
+            self._training = base if self.keep_bases else None
             return base
         if X is not self._scored[0] or self._scored[1] is None:
             base = KERNELS[self.kernel].base(X, self.X)
-            self._scored = (X, base) if self.keep else (None, None)
+            self._scored = (X, base) if self.keep_bases else (None, None)
             return base
         return self._scored[1]
 

@@ -109,7 +109,7 @@ class BlockLanczos:
                 tail = -self._below(j) @ weights[-1]
                 residual = self._norm(tail, j + 1) / goal if goal > 0 else 0.0
                 return LanczosSolution(np.vstack(weights), tail, j + 1, residual)
-            if _foretold_steps(norms, tol * goal) > worth:
+            if _predicted_steps(norms, tol * goal) > worth:
                 return None
         return None
 
@@ -197,7 +197,7 @@ class BlockLanczos:
         return Q, R
 
     def _taken_off(self, Q: FloatArray, R: FloatArray, astray: NDArray[np.bool_]) -> FloatArray:
-        """Return Q without what it has of the blocks that are told, remembering that for the projected system."""
+        """Return Q without what it has of the given blocks, remembering that for the projected system."""
         Q = np.ascontiguousarray(Q)
         for i in np.flatnonzero(astray):
             part = self.blocks[i].T @ Q
@@ -218,7 +218,7 @@ class BlockLanczos:
         return astray
 
 
-def _foretold_steps(norms: list[float], goal: float) -> float:
+def _predicted_steps(norms: list[float], goal: float) -> float:
     """Return how many steps the fall of the residual over the later half of those so far foretells."""
     done, half = len(norms), len(norms) // 2
     if done < SETTLED:

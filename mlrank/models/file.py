@@ -88,7 +88,7 @@ def load_model(path: Path | str) -> StoredModel:
         predictor = restored(header.parts, found, header.sparse)
         _check(predictor, header)
     except Exception as error:  # whatever an array that does not fit makes the parts raise
-        raise UserError(f"damaged: the parts of the model do not fit together ({_told(error)})", path) from error
+        raise UserError(f"damaged: the parts of the model do not fit together ({_one_line(error)})", path) from error
     return StoredModel(header, predictor)
 
 
@@ -126,5 +126,5 @@ def _check(predictor: Predictor, header: Header) -> None:
     predictor.cut(np.zeros(scores.shape), seen, np.zeros(scores.shape, np.bool_))
 
 
-def _told(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:120]

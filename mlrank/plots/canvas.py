@@ -1,4 +1,4 @@
-"""What all figures share: colours and lines that are told apart in print and without colour vision, and their files."""
+"""What all figures share: colors and lines that differ in print and without color vision, and their files."""
 
 import io
 import re
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["COLORS", "DASHES", "FORMATS", "MARKERS", "axes_of", "frame", "grid", "notes_inches", "plain", "saved"]
 
 FORMATS = ("svg", "pdf", "png")
-# Distinct in colour, marker and dash, so that curves can be told apart in print and without colour vision.
+# Distinct in colour, marker and dash, so that curves can be distinguished in print and without colour vision.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES = ("-", "--", "-.", ":", "-", "--")
@@ -47,12 +47,12 @@ def saved(size: tuple[float, float], fmt: str) -> Iterator[tuple["Figure", io.By
         drawn, buffer = Figure(figsize=size, layout="constrained"), io.BytesIO()
         FigureCanvasAgg(drawn)
         yield drawn, buffer
-        with _told_once_of_missing_letters(fmt):
+        with _warn_once_of_missing_letters(fmt):
             drawn.savefig(buffer, format=fmt, dpi=150, metadata=_METADATA[fmt])
 
 
 @contextmanager
-def _told_once_of_missing_letters(fmt: str) -> Iterator[None]:
+def _warn_once_of_missing_letters(fmt: str) -> Iterator[None]:
     """Turn a warning for every letter that the font lacks into one for all; none for SVG, whose reader has fonts."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -64,10 +64,10 @@ def _told_once_of_missing_letters(fmt: str) -> Iterator[None]:
         else:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
     if missing and fmt != "svg":
-        told = (
+        message = (
             f"the font of figures lacks {''.join(missing)}: boxes stand for them in {fmt}, the svg holds them as text"
         )
-        warnings.warn(told, stacklevel=2)
+        warnings.warn(message, stacklevel=2)
 
 
 def grid(n_panels: int) -> tuple[int, int]:

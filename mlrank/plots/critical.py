@@ -1,4 +1,4 @@
-"""The critical-difference diagram: methods along an axis of mean ranks, those not told apart joined by a bar."""
+"""The critical-difference diagram: methods by mean rank, with bars over those that do not differ significantly."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -28,7 +28,7 @@ class CriticalFigure:
     difference : float
         The critical difference.
     groups : tuple of tuple of str
-        Sets of methods that are not told apart.
+        Sets of methods that do not differ significantly.
     control : str, optional
         The method set against the others; it is marked, and so are those that differ from it.
     differ : tuple of str

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HeatFigure", "HeatPanel", "render_heat"]
 
-# Light to dark, and dark to light to dark: told apart without colour vision, and in print.
+# Light to dark, and dark to light to dark: can be distinguished without color vision, and in print.
 _RISING, _BALANCED = "cividis", "PuOr"
 # Maps of more cells than this have no numbers in them, and thin their ticks.
 _MOST_NUMBERS, _MOST_TICKS = 150, 40

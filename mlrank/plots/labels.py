@@ -116,7 +116,7 @@ def _true_labels(records: Sequence[RunRecord], arrays: ArraysOf) -> BoolArray:
         if record.split not in found:
             found[record.split] = arrays(record)
     if any("known" in part for part in found.values()):
-        raise UserError("some label entries are unknown: which labels go together cannot be told from the runs")
+        raise UserError("some label entries are unknown: the runs do not show which labels occur together")
     rows = np.concatenate([part["rows"] for part in found.values()])
     _, first = np.unique(rows, return_index=True)
     return np.asarray(np.concatenate([part["Y_true"] for part in found.values()])[first])

@@ -69,7 +69,7 @@ def render_regions(figure: RegionFigure, fmt: str) -> bytes:
         For another format, or more classes than there are colours.
     """
     if len(figure.names) > len(COLORS):
-        raise ValueError(f"regions of at most {len(COLORS)} classes can be told apart, found {len(figure.names)}")
+        raise ValueError(f"regions of at most {len(COLORS)} classes can be distinguished, found {len(figure.names)}")
     width = _PANEL_INCHES * len(figure.panels)
     with saved((width, _PANEL_INCHES + 0.5 + notes_inches(figure.notes, width)), fmt) as (drawn, buffer):
         axes = drawn.subplots(1, len(figure.panels), squeeze=False, sharey=True).ravel()

@@ -23,7 +23,7 @@ BLOCK_CELLS = 1 << 22
 
 @dataclass(frozen=True)
 class Done:
-    """How many rows were predicted, and what is to be said."""
+    """How many rows were predicted, with the notes."""
 
     n_rows: int
     notes: tuple[str, ...]
@@ -63,7 +63,7 @@ def predict_file(
     top : write so many of the best labels with their scores instead
     format : of `data`, where its ending does not tell
     zero_based : whether features of `data` count from 0; left out, their numbers are the names the model knows
-    progress : is told the number of rows done
+    progress : is called with the number of rows done
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A model judged on labelled data: every metric, on rows that are said."""
+"""A model judged on labelled data: every metric, on named rows."""
 
 from dataclasses import dataclass
 from os import PathLike
@@ -58,7 +58,7 @@ def judge(
     data : catalogue name or file
     part : "all", "train" or "test"
         Of a data set with an official split; its test part if left out. Else all rows count.
-    format, **options : as of `load_dataset`; label columns are those of the model if nothing is said, and missing
+    format, **options : as of `load_dataset`; label columns are those of the model by default, and missing
         features are filled as those of the training data were, where the model has the values
 
     Raises
@@ -67,7 +67,7 @@ def judge(
         If the data cannot be read, or have not the features and labels of the model.
     """
     dataset, by_number = _load(model, data, format, options)
-    rows, told = _rows(dataset, part)
+    rows, part_name = _rows(dataset, part)
     selection = selection_of(model)
     take, notes = _places(selection, dataset, by_number, options.get("zero_based"))
     X = _columns(take_rows(dataset.X, rows), take)
@@ -78,7 +78,7 @@ def judge(
     notes = [*_leak(model, dataset, part), *read, *notes, *more]
     about = model.header
     fitted = [about.solver.kind, about.data.name and f"fitted to {about.data.name}", about.split]
-    title = f"{about.method} ({', '.join(filter(None, fitted))}) on {dataset.name}, {told}"
+    title = f"{about.method} ({', '.join(filter(None, fitted))}) on {dataset.name}, {part_name}"
     return JudgedModel(evaluate(truth, scores, Y_pred, known), title, len(rows), tuple(notes))
 
 
@@ -121,24 +121,24 @@ def _leak(model: StoredModel, dataset: Dataset, part: str | None) -> list[str]:
     held_out = split == "official" and dataset.official is not None and part in (None, "test")
     if fitted.name != dataset.name or held_out:
         return []
-    told = f"the model was fitted to {fitted.n_train} rows of a part or another version of '{fitted.name}'{of}"
-    return [f"{told}: some of the rows judged here may be among them"]
+    message = f"the model was fitted to {fitted.n_train} rows of a part or another version of '{fitted.name}'{of}"
+    return [f"{message}: some of the rows judged here may be among them"]
 
 
 def _labels(
     model: StoredModel, dataset: Dataset, rows: IntArray, by_number: bool
 ) -> tuple[BoolArray, BoolArray | None, list[str]]:
-    wanted = model.label_names
+    expected = model.label_names
     Y, known = dataset.Y[rows], None if dataset.known is None else dataset.known[rows]
-    if dataset.label_names == wanted:
+    if dataset.label_names == expected:
         return Y, known, []
     places = {name: place for place, name in enumerate(dataset.label_names)}
-    missing = [name for name in wanted if name not in places]
-    if missing and not (by_number and all(map(str.isdigit, wanted))):
+    missing = [name for name in expected if name not in places]
+    if missing and not (by_number and all(map(str.isdigit, expected))):
         listed = ", ".join(map(repr, missing[:3]))
-        raise UserError(f"'{dataset.name}' lacks {len(missing)} of the {len(wanted)} labels of the model: {listed}")
-    take = np.array([places.get(name, -1) for name in wanted], np.int64)
-    unused = len(places) - len(set(places) & set(wanted))
+        raise UserError(f"'{dataset.name}' lacks {len(missing)} of the {len(expected)} labels of the model: {listed}")
+    take = np.array([places.get(name, -1) for name in expected], np.int64)
+    unused = len(places) - len(set(places) & set(expected))
     notes = [f"{unused} further labels of the data are none of the model and left out"] if unused else []
     found = Y[:, take] & (take >= 0)
     return found, None if known is None else known[:, take] | (take < 0), notes

@@ -103,15 +103,15 @@ def decide(found: Sequence[PartEvidence], needed: int, n_metrics: int = 1) -> De
     untested = [part.as_claimed for part in found if part.p is None]
     ps = [part.p for part in found if part.p is not None]
     contraries = [part.contrary for part in found if part.contrary is not None]
-    wanted, against = needed - untested.count(True), spare - untested.count(False)
+    required, against = needed - untested.count(True), spare - untested.count(False)
     if against <= 0:
         return Decision("fails", None)
-    if wanted <= 0:
+    if required <= 0:
         return Decision("holds", None)
     fails = min(1.0, n_metrics * partial_conjunction(contraries, against))
     if fails <= ALPHA:
         return Decision("fails", fails)
-    if wanted > len(ps):  # something is missing or tied: no p-value can speak for it
+    if required > len(ps):  # something is missing or tied: no p-value can speak for it
         return Decision("undecided", None)
-    holds = partial_conjunction(ps, wanted)
+    holds = partial_conjunction(ps, required)
     return Decision("holds" if holds <= ALPHA else "undecided", holds)

@@ -21,7 +21,7 @@ _EQUAL = (
 )
 
 CELL_VERDICTS: Mapping[str, str] = {
-    "matches": f"Our number and the paper's agree: {_EQUAL}; and the two are near: {_NEAR}. Never said of stand-in "
+    "matches": f"Our number and the paper's agree: {_EQUAL}; and the two are near: {_NEAR}. Never given for stand-in "
     "data or of a related collection.",
     "close": f"One of the two conditions of 'matches' is met: near ({_NEAR}), or within our interval, which is then "
     "wide. On a related collection also where both are. On one split there is no interval.",
@@ -83,12 +83,12 @@ def judge_cell(
     difference = float(values.mean()) - paper
     near = abs(difference) <= min(NEAR, NEAR_SHARE * abs(paper))
     rounded = bool(np.isclose(round(float(values.mean()), decimals), paper, rtol=0, atol=1e-12))
-    inside, told = _interval(values, paper, test_share)
+    inside, where = _interval(values, paper, test_share)
     agrees = inside or rounded
     size = f"{abs(difference):.{decimals}f} {'above' if difference > 0 else 'below'} the paper's"
     if rounded:
         size = f"the paper's number in the {decimals} decimals it prints"
-    reason = f"{size}; {told}"
+    reason = f"{size}; {where}"
     if not (near or agrees):
         return CellVerdict("differs", reason)
     if near and agrees and grade != "related":

@@ -23,22 +23,22 @@ class Drawing:
 def drawings(given: Material, most_bytes: int) -> tuple[list[Drawing], list[str]]:
     """Return the figures that can be drawn, and one line on each that cannot or does not fit into `most_bytes`."""
     drawn: list[Drawing] = []
-    said: list[str] = []
+    messages: list[str] = []
     left = most_bytes
     for kind in KINDS:
         try:
             figures = figures_of_kind(kind, given)
         except UserError as error:
-            said.append(f"{kind}: {error}")
+            messages.append(f"{kind}: {error}")
             continue
         for name, figure in figures.items():
             svg = inline(render(figure, "svg").decode(), len(drawn))
             if len(svg) > left:
-                said.append(f"{name}: too large for this page, 'mlrank plot RESULTS {kind}' draws it")
+                messages.append(f"{name}: too large for this page, 'mlrank plot RESULTS {kind}' draws it")
                 continue
             left -= len(svg)
             drawn.append(Drawing(name, kind, svg))
-    return drawn, said
+    return drawn, messages
 
 
 def inline(svg: str, number: int) -> str:

@@ -31,7 +31,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
 
     Python drops an exception that arrives in a destructor, a callback or a tracer, and a library may catch it. So it is
     raised again every AGAIN_SECONDS until the block has ended. What never returns to Python is ended with its process,
-    in a process that has been told to.
+    in a process that has been set up for it.
     """
     if seconds is None:
         yield
@@ -77,7 +77,7 @@ class _Watch(threading.Thread):
         self.guard.acquire()
 
     def run(self) -> None:
-        """Wait and raise, until told to end."""
+        """Wait and raise, until it has to end."""
         with self.guard:
             wait = self.seconds
         while not self.ended.wait(wait):

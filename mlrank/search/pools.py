@@ -105,7 +105,7 @@ class ProcessPool:
         self.executor = _executor(self.size)
 
     def stop(self) -> None:
-        """End the workers at once: what they have done has come back, or is not wanted any more."""
+        """End the workers at once: what they have done has come back, or is no longer needed."""
         self.executor.shutdown(wait=True, kill_workers=True)
 
 

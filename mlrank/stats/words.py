@@ -57,7 +57,7 @@ def _grouped(found: OverDatasets) -> str:
         return "all methods differ"
     if len(found.groups) == 1 and len(found.groups[0]) == len(found.methods):
         return "no two methods do"
-    return "not told apart are " + "; ".join(_listed(group) for group in found.groups)
+    return "not significantly different are " + "; ".join(_listed(group) for group in found.groups)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -142,9 +142,9 @@ def say_splits(found: OverSplits) -> Iterator[str]:
     order = sorted(
         range(len(means)), key=lambda place: float(-means[place] if found.higher_is_better else means[place])
     )
-    told = ", ".join(f"{found.methods[place]} {means[place]:.4f}" for place in order)
+    listed = ", ".join(f"{found.methods[place]} {means[place]:.4f}" for place in order)
     over = "1 split" if n == 1 else f"mean over {n} splits"
-    yield f"On {found.dataset}, {found.metric} ({over}): {told}."
+    yield f"On {found.dataset}, {found.metric} ({over}): {listed}."
     if n == 1:
         only = found.splits[0]
         yield f"One split ({only}) shows no spread over training sets: no test of {found.metric} is possible."

@@ -47,13 +47,13 @@ def overview_of_splits(found: Sequence[OverSplits]) -> Grid:
         cells = _cells(methods, means, texts, best, _apart(over))
         rows.append((Shown(arrow(over.metric)), *cells, _p(_lead(over))))
     first, n = found[0], max(len(over.splits) for over in found)
-    said: tuple[str, ...] = ("one split shows no spread over training sets: nothing is tested",)
+    remark: tuple[str, ...] = ("one split shows no spread over training sets: nothing is tested",)
     if n > 1:
-        said = (
+        remark = (
             "p: of the corrected resampled t-test of the best against the second, Holm over all pairs",
             _star(first, "corrected resampled t-test, Holm"),
         )
-    notes = ("means; bold: the best of its row", *said, *_once(cautions_of_splits(over) for over in found))
+    notes = ("means; bold: the best of its row", *remark, *_once(cautions_of_splits(over) for over in found))
     title = f"{_metrics(len(found))} on {first.dataset}, {n} split{'s'[: n > 1]}"
     return Grid(title, ("metric", *methods, "p"), "l" + "r" * (len(methods) + 1), tuple(rows), _general(notes, found))
 
@@ -74,8 +74,8 @@ def _apart(over: OverDatasets | OverSplits) -> set[str]:
     if isinstance(over, OverDatasets) and over.against_control:
         return {test.method for test in over.against_control if test.p_holm <= over.alpha}
     beside = [pair for pair in over.pairs if over.control in (pair.first, pair.second)]
-    told = [pair for pair in beside if pair.p_holm is not None and pair.p_holm <= over.alpha]
-    return {pair.second if pair.first == over.control else pair.first for pair in told}
+    different = [pair for pair in beside if pair.p_holm is not None and pair.p_holm <= over.alpha]
+    return {pair.second if pair.first == over.control else pair.first for pair in different}
 
 
 def _overall(over: OverDatasets) -> float | None:
@@ -106,8 +106,8 @@ def _star(over: OverDatasets | OverSplits, how: str) -> str:
     return f"* differs from {other} at {over.alpha:g} ({how})"
 
 
-def _once(told: Iterator[Iterator[str]]) -> Iterator[str]:
-    yield from dict.fromkeys(line for lines in told for line in lines)
+def _once(groups: Iterator[Iterator[str]]) -> Iterator[str]:
+    yield from dict.fromkeys(line for lines in groups for line in lines)
 
 
 def _general(notes: Sequence[str], found: Sequence[OverDatasets] | Sequence[OverSplits]) -> tuple[str, ...]:

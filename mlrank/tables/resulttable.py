@@ -1,4 +1,4 @@
-"""A table as values: cells, rows, and what is said below."""
+"""A table as values: cells, rows, and the notes below."""
 
 from dataclasses import dataclass
 

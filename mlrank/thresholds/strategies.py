@@ -146,7 +146,7 @@ class PerLabelF1:
     """Choose for each label the threshold with the largest F1.
 
     Candidates are inf, the middles between neighbouring distinct scores of the label, and -inf. Of equally good ones
-    the largest is taken, so a label without positives is never predicted. Fitted to held-out scores unless told
+    the largest is taken, so a label without positives is never predicted. Fitted to held-out scores unless set
     otherwise, because scores of the training rows themselves are too well separated. Cost: one sort per label.
     """
 

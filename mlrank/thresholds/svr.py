@@ -227,7 +227,7 @@ def _by_samples(X: Features) -> Factoriser:
 
 
 def _decomposition(X: Features, h: FloatArray, C: float, epsilon: float, tol: float) -> LinearFit:
-    """Return the fit LIBSVM ends at; evaluating the kernel is its main cost, so it is told `tol` at once."""
+    """Return the fit LIBSVM ends at; evaluating the kernel is its main cost, so it gets `tol` at once."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.svm import SVR
 

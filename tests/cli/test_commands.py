@@ -153,7 +153,7 @@ MISTAKES = [
     ([("seed: 3", "subset:\n  top_labels: 99")], "c.yaml:11:15: top_labels asks for 99 of the 4 labels of 'train'"),
     ([("seed: 3", "subset: {min_positives: 99}")], "c.yaml:10:25: min_positives 99 leaves no label of 'train'"),
     ([("official", "kfold, folds: 91")], "c.yaml:4:29: 'train': 91 folds need 91 rows or more, the data has 90"),
-    ([("official", "strata, single: 99, multiple: 1")], "c.yaml:4:31: 'train': strata wants 99 rows with one label"),
+    ([("official", "strata, single: 99, multiple: 1")], "c.yaml:4:31: 'train': strata requires 99 rows with one label"),
     ([("folds: 3", "folds: 61")], "c.yaml:9:17: 'train': 61 folds need 61 rows or more, the data has 60"),
     (
         [("folds: 3", "folds: 3, max_fits: 8")],

@@ -68,7 +68,7 @@ def test_rows_go_up_and_columns_to_the_right():
 
 
 def test_more_classes_than_colours_and_unknown_formats_are_refused():
-    with pytest.raises(ValueError, match="at most 6 classes can be told apart, found 7"):
+    with pytest.raises(ValueError, match="at most 6 classes can be distinguished, found 7"):
         render_regions(replace(FIGURE, names=tuple("abcdefg")), "png")
     with pytest.raises(ValueError, match="unknown format of a figure 'gif'"):
         render_regions(FIGURE, "gif")

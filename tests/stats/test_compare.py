@@ -159,7 +159,7 @@ def test_sentences_say_test_numbers_and_direction():
         "Iman-Davenport F(2, 12) = inf, p < 0.001; exact p < 0.001)."
     )
     assert lines[1] == "Mean ranks (1 = best): B 1.00, C 2.00, A 3.00."
-    assert "1.25 or more apart (critical difference); not told apart are B and C; C and A." in lines[2]
+    assert "1.25 or more apart (critical difference); not significantly different are B and C; C and A." in lines[2]
     assert lines[3].startswith("Against the control B (the best mean rank, so chosen by the same data)")
     assert lines[4].startswith(
         "B is better than A: B is ahead on 7 of 7 data sets, A on 0 (Wilcoxon signed-rank, p = 0.016"

@@ -11,7 +11,8 @@ stands for one half; with missing labels they are coded +1, -1 and 0 where missi
 
 The n x n matrix need not be formed: with the decomposition U S V' of the rows, C holds the left singular vectors of
 B = [Y, sqrt(alpha) U S (S^2 + lam)^-1/2], whose k + r columns have a small Gram matrix in which the code, its decoder D
-and its regression can be told without C itself. Where n_samples is less than k + r the n x n matrix is the smaller one.
+and its regression can be computed without C itself. Where n_samples is less than k + r the n x n matrix is the smaller
+one.
 
 `objective` is the maximum. It is a closed form, so `optimality` is 0.
 """

@@ -1,4 +1,4 @@
-"""ML-LOC: label correlations that hold in a part of the data, told to each label's machine by a code of the row.
+"""ML-LOC: label correlations that hold in a part of the data, passed to each label's machine as a code of the row.
 
 Problem (Huang & Zhou, "Multi-label learning by exploiting label correlations locally", AAAI 2012), with signs s_ij of
 the labels, rows x_i, codes c_i of m groups in the simplex and group prototypes p_g among the label sets y_i::

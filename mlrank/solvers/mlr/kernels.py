@@ -40,11 +40,11 @@ def project(u: Any, lower: Any, upper: Any, shift: float, out: Any) -> float:
     while True:
         total, free = 0.0, 0.0
         for k in range(u.size):
-            wanted = u[k] + shift
-            value = min(max(wanted, lower[k]), upper[k])
+            target = u[k] + shift
+            value = min(max(target, lower[k]), upper[k])
             out[k] = value
             total += value
-            free += 1.0 if value == wanted else 0.0
+            free += 1.0 if value == target else 0.0
         if total > 0.0:
             high = shift
         elif total < 0.0:

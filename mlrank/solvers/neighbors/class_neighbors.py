@@ -225,7 +225,7 @@ class ClassNeighbors:
         shift = 4 * DOUBLE.eps * np.sqrt(self.X.shape[1]) * (float(np.linalg.norm(self.mean)) / self.scale + 1 + length)
         extra = 2 * terms * (SINGLE.tiny + DOUBLE.eps * (length + 1) ** 2) + 4 * shift * (length + 1 + shift)
         rounding = terms * SINGLE.eps
-        # What is said of rows that are short holds for little rounding only; all are as long as the longest at most.
+        # The bound for short rows holds for little rounding only; all are as long as the longest at most.
         length = length if rounding < 1e-3 else np.maximum(length, 1.0)
         return _up(length), _up(np.where(true < FAR, extra, np.inf)), np.float32(rounding)
 

@@ -216,13 +216,13 @@ def find_active(scores: Any, slack: Any, upper: Any, alpha: Any, pairs: Any, act
     """Fill the active lists: labels of pairs that are free, or within `slack` of leaving the bound they sit at."""
     relevant_ptr, relevant, irrelevant_ptr, irrelevant, offset = pairs
     active_relevant, n_active_relevant, active_irrelevant, n_active_irrelevant = active
-    wanted = np.empty(scores.shape[1], dtype=np.int64)
+    is_open = np.empty(scores.shape[1], dtype=np.int64)
     margins = np.empty(scores.shape[1])
     for i in range(scores.shape[0]):
         r0, c0 = relevant_ptr[i], irrelevant_ptr[i]
         a, b = relevant_ptr[i + 1] - r0, irrelevant_ptr[i + 1] - c0
         for r in range(a):
-            wanted[r] = 0
+            is_open[r] = 0
             margins[r] = scores[i, relevant[r0 + r]] - 1.0
         # Without branches, which nobody could predict: four times as fast.
         n_c = 0
@@ -235,14 +235,14 @@ def find_active(scores: Any, slack: Any, upper: Any, alpha: Any, pairs: Any, act
                 value = alpha[at]
                 at += 1
                 moves = ((value > 0.0) | (gradient < slack[i])) & ((value < upper[i]) | (gradient > -slack[i]))
-                wanted[r] |= moves
+                is_open[r] |= moves
                 use |= moves
             active_irrelevant[c0 + n_c] = c
             n_c += use
         n_r = 0
         for r in range(a):
             active_relevant[r0 + n_r] = r
-            n_r += wanted[r]
+            n_r += is_open[r]
         n_active_relevant[i] = n_r
         n_active_irrelevant[i] = n_c
 

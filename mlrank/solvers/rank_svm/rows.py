@@ -68,7 +68,7 @@ def meet_constraints(alpha: FloatArray, upper: FloatArray, pairs: Any) -> FloatA
     repaired = alpha.copy()
     total = float(alpha.sum())
     for attempt in range(ATTEMPTS):
-        # Free variables first; if they do not do, all that have room in the direction wanted.
+        # Free variables first; if they do not do, all that have room in that direction.
         free_only = attempt < ATTEMPTS // 2
         sums, down, up = kernels.pair_masses(repaired, upper, pairs.lists, pairs.n_labels, free_only)
         if np.abs(sums).max() <= ROUNDING * total:
@@ -109,7 +109,7 @@ class FlatRows:
         coefficients of the training rows
     bias : value of the constant feature, 0 for a free bias
     shift : (r - 1,) for a free bias: what the scores of each direction were centered by; else None
-    span : the training rows, if `basis` leads to their coefficients and weights are wanted
+    span : the training rows, if `basis` leads to their coefficients and weights are requested
     dual : whether `basis` leads to coefficients of the training rows
     """
 
@@ -284,7 +284,7 @@ def gram_rows(
     ----------
     K : (n_samples, n_samples), without bias
     penalty : (lam, Y, hyperedge weights), or None for lam = 0
-    span : the training rows, if K is linear and weights are wanted
+    span : the training rows, if K is linear and weights are requested
     """
     A, factors = K, None
     if penalty is not None:

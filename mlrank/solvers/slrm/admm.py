@@ -149,7 +149,7 @@ class SlrmSolution(NamedTuple):
     Parameters
     ----------
     left : (size, r) or (n_features, r) ndarray
-        In the system's coordinates, or as weights of the features where it is said so.
+        In the system's coordinates, or as weights of the features where stated.
     right : (n_labels, r) ndarray or None
         V = left @ right.T; None where left is V itself.
     rank : int

@@ -13,7 +13,7 @@ from mlrank.arrays import BoolArray, FloatArray
 from mlrank.config import ExperimentConfig, config_of, load_config
 from mlrank.datasets import Dataset, dataset_hash
 from mlrank.errors import UserError, unknown_name
-from mlrank.experiment import run as run_experiment
+from mlrank.experiment import run_experiment
 from mlrank.metrics import MetricValue
 from mlrank.metrics import evaluate as compute
 from mlrank.models import PROBE_ROWS, Fit, Predictor
@@ -23,7 +23,15 @@ from mlrank.records.atomic import write_atomic
 from mlrank.scaling import SCALERS
 from mlrank.search import cluster_pool
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.tables import ResultTable, build_tables, grid_of_metrics, grid_to_html, render, tidy_frame
+from mlrank.tables import (
+    FinishedExperiment,
+    ResultTable,
+    build_tables,
+    grid_of_metrics,
+    grid_to_html,
+    render,
+    tidy_frame,
+)
 from mlrank.tables.arrange import to_grid
 from mlrank.tables.markup import html
 from mlrank.thresholds.cuts import LabelCut, OracleCut
@@ -173,7 +181,7 @@ def run(
         If the configuration is wrong or does not fit the data.
     """
     config = _config(experiment)
-    return Results(run_experiment(config, Path(results_dir), jobs, retry_failed=retry_failed), config.metrics)
+    return Results(run_experiment(config, Path(results_dir), jobs, retry_failed=retry_failed).folder, config.metrics)
 
 
 def _config(experiment: str | PathLike[str] | Mapping[str, Any] | ExperimentConfig) -> ExperimentConfig:
@@ -231,7 +239,7 @@ def reproduce(
     if fetch and data:
         raise UserError("'fetch' gets published data, 'data' names your own: give one of them")
 
-    def run_missing(config: ExperimentConfig, workers: int) -> RunFolder:
+    def run_missing(config: ExperimentConfig, workers: int) -> FinishedExperiment:
         pool = workers if scheduler is None else cluster_pool(scheduler)
         return run_experiment(config, Path(results_dir), pool, retry_failed=retry_failed, log_level=log_level)
 

@@ -137,7 +137,9 @@ def _compared(
     for part in repeats:
         over = compare_splits(part, control=control, alpha=alpha, rope=rope)
         found.splits.append(over)
-        found.labels.append(compare_labels(part, stored.arrays, over.control, alpha) if labels else [])
+        found.labels.append(
+            compare_labels(part, stored.arrays, stored.label_names, over.control, alpha) if labels else []
+        )
     return found
 
 
@@ -170,7 +172,7 @@ def _grids(found: _Compared, alpha: float, labels: bool, shown: set[str]) -> lis
         lines = [] if labels else [line for test in tests for line in say_labels(test, alpha) if line not in shown]
         shown.update(lines)
         grids.append(replace(grid, notes=(*grid.notes, *lines)))
-        grids += [grid_of_labels(test, None, alpha) for test in tests] if labels else []
+        grids += [grid_of_labels(test, alpha) for test in tests] if labels else []
     first = grids[0]
     return [replace(first, notes=(*first.notes, *found.left_out)), *grids[1:]]
 

@@ -78,14 +78,14 @@ def evaluate(
 def _check_run(run: Path, metrics: list[str], as_json: bool) -> None:
     from mlrank.cli.show import show_run
     from mlrank.records import RunFolder
-    from mlrank.tables import build_tables
+    from mlrank.tables import FinishedExperiment, build_tables
 
     folder = RunFolder.open(run)
     records = folder.runs()
     for record in records:
         if record.done:
             _recompute(folder, record)
-    raise typer.Exit(show_run(folder, records, build_tables(records, metrics), as_json))
+    raise typer.Exit(show_run(FinishedExperiment(folder, records, build_tables(records, metrics)), as_json))
 
 
 def _recompute(folder: "RunFolder", record: "RunRecord") -> None:

@@ -37,6 +37,10 @@ class Stored:
         """Return the arrays of a run: scores, Y_pred, Y_true, rows, and known where some labels are not."""
         return self.folders[record.experiment].run_arrays(record)
 
+    def label_names(self, record: "RunRecord") -> tuple[str, ...]:
+        """Return the names of the labels of a run's data."""
+        return self.folders[record.experiment].names(record).labels
+
 
 def read_folders(paths: Sequence[Path]) -> Stored:
     """Read results folders.

@@ -59,7 +59,7 @@ def plot(
         if fmt not in FORMATS:
             raise UserError(unknown_name("format of a figure", fmt, FORMATS))
     stored = read_folders(results)
-    given = material_of(stored, metric, method, names=kind in ("cooccurrence", "correlation", "all"))
+    given = material_of(stored, metric, method)
     folder = out or next(iter(stored.folders.values())).path / "figures"
     kinds = list(KINDS) if kind == "all" else [kind]
     drawn = 0
@@ -69,11 +69,8 @@ def plot(
         raise UserError("nothing could be drawn")
 
 
-def material_of(
-    stored: "Stored", metrics: Sequence[str] | None, methods: Sequence[str] | None, names: bool
-) -> "Material":
-    """Return what figures are drawn from; the names of labels are read from the data if `names` and they are there."""
-    from mlrank.cli.label_names import label_names
+def material_of(stored: "Stored", metrics: Sequence[str] | None, methods: Sequence[str] | None) -> "Material":
+    """Return what figures are drawn from."""
     from mlrank.errors import UserError, unknown_name
     from mlrank.experiment import stored_trials
     from mlrank.plots import Material
@@ -86,8 +83,7 @@ def material_of(
     trials = []
     for experiment, folder in stored.folders.items():
         trials += stored_trials(folder, [record for record in kept if record.experiment == experiment])
-    called = label_names(stored) if names else {}
-    return Material(kept, metrics or stored.metrics, trials, stored.arrays, called, named=bool(metrics))
+    return Material(kept, metrics or stored.metrics, trials, stored.arrays, stored.label_names, named=bool(metrics))
 
 
 def _draw(kind: str, given: "Material", folder: Path, formats: Sequence[str], tell: bool) -> int:

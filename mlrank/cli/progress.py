@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mlrank.config import ExperimentConfig
     from mlrank.experiment import Event
     from mlrank.experiment.events import BestEvent, PlanEvent, RunEvent, RunName, TrialEvent
-    from mlrank.records import RunFolder
+    from mlrank.tables import FinishedExperiment
 
 __all__ = ["run_with_progress"]
 
@@ -29,12 +29,12 @@ def run_with_progress(
     scheduler: str | None = None,
     retry_failed: bool = False,
     log_level: str = "info",
-) -> "RunFolder":
+) -> "FinishedExperiment":
     """Run `config` and show how far it is, on stderr; an interrupt, and SIGTERM, says what is kept."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from mlrank.experiment import run
+    from mlrank.experiment import run_experiment
     from mlrank.search import cluster_pool
 
     pool = jobs if scheduler is None else cluster_pool(scheduler)
@@ -51,7 +51,9 @@ def run_with_progress(
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as progress:
         reporter = _Reporter(progress, console, jobs)
         try:
-            return run(config, results, pool, reporter.notify, retry_failed=retry_failed, log_level=log_level)
+            return run_experiment(
+                config, results, pool, reporter.notify, retry_failed=retry_failed, log_level=log_level
+            )
         except (KeyboardInterrupt, SystemExit) as stopped:
             progress.stop()
             reporter.report_interrupt()

@@ -49,7 +49,7 @@ def report(
         records=stored.records,
         n_planned=_n_planned(folder),
         config=(folder.path / "config.yaml").read_text(encoding="utf-8"),
-        material=material_of(stored, metric, None, names=True),
+        material=material_of(stored, metric, None),
         version=__version__,
         metrics=metric or stored.metrics,
     )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mlrank.config import ExperimentConfig
     from mlrank.recipes import Comparison, Recipe, TableOutcome
     from mlrank.recipes.run import RecipeRequest, Runner, TablePlan, TableRun
-    from mlrank.records import RunFolder
+    from mlrank.tables import FinishedExperiment
 
 __all__ = ["reproduce"]
 
@@ -99,7 +99,7 @@ def reproduce(
     check_backend(backend, scheduler)
     console = _console(as_json)
 
-    def run(config: "ExperimentConfig", workers: int) -> "RunFolder":
+    def run(config: "ExperimentConfig", workers: int) -> "FinishedExperiment":
         return run_with_progress(
             config, results, workers, quiet, scheduler=scheduler, retry_failed=retry_failed, log_level=log_level
         )
@@ -164,18 +164,16 @@ def _run(
         show_forecast(plan.config, results, plan.jobs, as_json)
         return 0
     done = run_table(plan, runner)
-    code = _show_related(done, as_json) if plan.related else _show_compared(plan, done, as_json)
+    code = _show_related(done, as_json) if plan.related else _show_compared(done, as_json)
     if request.figures:
-        draw_figures(plan, done.folder, runner)
+        draw_figures(plan, done.experiment.folder, runner)
     return code
 
 
-def _show_compared(plan: "TablePlan", done: "TableRun", as_json: bool) -> int:
+def _show_compared(done: "TableRun", as_json: bool) -> int:
     from mlrank.cli.show import show_run
-    from mlrank.tables import build_tables
 
-    records = done.folder.runs()
-    code = show_run(done.folder, records, build_tables(records, plan.config.metrics), as_json)
+    code = show_run(done.experiment, as_json)
     if done.comparison and not as_json:
         _print_comparison(done.comparison)
     return code
@@ -194,7 +192,7 @@ def _show_related(done: "TableRun", as_json: bool) -> int:
     from mlrank.tables import render_grids
 
     if done.related_table is None:
-        return show_failures(done.folder.runs())
+        return show_failures(done.experiment.records)
     if as_json:
         print(dump_json(done.related), end="")
     else:

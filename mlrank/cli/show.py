@@ -5,26 +5,24 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mlrank.records import RunFolder, RunRecord
-    from mlrank.tables import ResultTable
+    from mlrank.records import RunRecord
+    from mlrank.tables import FinishedExperiment
 
 __all__ = ["show_failures", "show_run"]
 
 
-def show_run(
-    folder: "RunFolder", records: "Sequence[RunRecord]", tables: "Sequence[ResultTable]", as_json: bool
-) -> int:
+def show_run(finished: "FinishedExperiment", as_json: bool) -> int:
     """Print the tables of a run, or its records as JSON, and return the exit code: 2 if a fit failed."""
     from mlrank.cli.grids import print_grids
     from mlrank.records import dump_json
     from mlrank.tables import to_grid
 
     if as_json:
-        print(dump_json([record.to_json() for record in records]), end="")
+        print(dump_json([record.to_json() for record in finished.records]), end="")
     else:
-        print_grids([to_grid(table) for table in tables], "rich")
-        print(f"written to {folder.path}: runs/, tables/*.md, *.tex, *.csv")
-    return show_failures(records)
+        print_grids([to_grid(table) for table in finished.tables], "rich")
+        print(f"written to {finished.folder.path}: runs/, tables/*.md, *.tex, *.csv")
+    return show_failures(finished.records)
 
 
 def show_failures(records: Sequence["RunRecord"]) -> int:

@@ -50,14 +50,13 @@ def train(
     from mlrank.cli.progress import run_with_progress
     from mlrank.cli.show import show_run
     from mlrank.config import load_config
-    from mlrank.tables import build_tables
 
     check_backend(backend, scheduler)
     experiment = load_config(config)
     if dry_run:
         show_forecast(experiment, results, worker_count(jobs), as_json)
         return
-    folder = run_with_progress(
+    finished = run_with_progress(
         experiment,
         results,
         worker_count(jobs),
@@ -66,5 +65,4 @@ def train(
         retry_failed=retry_failed,
         log_level=log_level,
     )
-    records = folder.runs()
-    raise typer.Exit(show_run(folder, records, build_tables(records, experiment.metrics), as_json))
+    raise typer.Exit(show_run(finished, as_json))

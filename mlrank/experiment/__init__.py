@@ -2,7 +2,7 @@
 
 from mlrank.experiment.data import SplitDataset, plan
 from mlrank.experiment.events import Event
-from mlrank.experiment.run import plan_cells, run
+from mlrank.experiment.run import plan_cells, run, run_experiment
 from mlrank.experiment.trials import stored_trials
 
-__all__ = ["Event", "SplitDataset", "plan", "plan_cells", "run", "stored_trials"]
+__all__ = ["Event", "SplitDataset", "plan", "plan_cells", "run", "run_experiment", "stored_trials"]

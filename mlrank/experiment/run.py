@@ -16,10 +16,10 @@ from mlrank.experiment.points import idle_settings
 from mlrank.records import DataNames, RunFolder, WorkLocks, safe_name
 from mlrank.search import Pilot, Pool, available_memory, local_pool, pools_ahead, workers_that_fit
 from mlrank.solvers import SOLVERS, Capabilities
-from mlrank.tables import write_tables
+from mlrank.tables import FinishedExperiment, write_tables
 from mlrank.thresholds import THRESHOLDS
 
-__all__ = ["plan_cells", "run"]
+__all__ = ["plan_cells", "run", "run_experiment"]
 
 LOG_LEVELS = ("debug", "info", "error")
 Planned = tuple[SplitDataset, list[Cell]]
@@ -34,6 +34,20 @@ def run(
     retry_failed: bool = False,
     log_level: str = "info",
 ) -> RunFolder:
+    """Run what of an experiment is not done yet, and return its folder; see `run_experiment`."""
+    finished = run_experiment(config, results_dir, jobs, notify, retry_failed=retry_failed, log_level=log_level)
+    return finished.folder
+
+
+def run_experiment(
+    config: ExperimentConfig,
+    results_dir: Path | str,
+    jobs: int | AbstractContextManager[Pool] = 1,
+    notify: Notify = lambda event: None,
+    *,
+    retry_failed: bool = False,
+    log_level: str = "info",
+) -> FinishedExperiment:
     """Run what of an experiment is not done yet, and write its folder with tables.
 
     Several processes may run the same experiment on one results folder: they share its fits.
@@ -82,8 +96,7 @@ def run(
                     workers.load(data.task_data)
                     coordinator.search(mine)
                     coordinator.refit(mine)
-    write_tables(folder, folder.runs(), config.metrics)
-    return folder
+    return write_tables(folder, config.metrics)
 
 
 def _pools(

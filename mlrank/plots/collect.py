@@ -1,7 +1,7 @@
 """The figures of stored runs by kind, each with the name of its file."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from mlrank.errors import UserError, unknown_name
 from mlrank.plots.convergence import convergence_figure
@@ -10,7 +10,7 @@ from mlrank.plots.files import AnyFigure
 from mlrank.plots.labels import frequency_figure, together_figure
 from mlrank.plots.learning import learning_figure
 from mlrank.plots.ranks import critical_figure
-from mlrank.plots.runs import ArraysOf, check_metric, done_runs
+from mlrank.plots.runs import ArraysOf, NamesOf, check_metric, done_runs
 from mlrank.plots.scaling import scaling_figure
 from mlrank.plots.sensitivity import heat_figures, sensitivity_figure
 from mlrank.records.run import RunRecord, SearchTrial
@@ -29,7 +29,7 @@ class Material:
     metrics : names of the metrics to draw
     trials : as `mlrank.experiment.stored_trials` returns them
     arrays : function from a record to its arrays
-    label_names : names of the labels by data set, where known
+    label_names : function from a record to the names of the labels of its data
     named : whether the metrics were asked for by name, so that none may be passed over
     """
 
@@ -37,7 +37,7 @@ class Material:
     metrics: Sequence[str]
     trials: Sequence[SearchTrial]
     arrays: ArraysOf
-    label_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    label_names: NamesOf
     named: bool = False
 
     @property
@@ -90,7 +90,7 @@ def figures_of_kind(kind: str, given: Material) -> dict[str, AnyFigure]:
 
 
 def _together(kind: str, dataset: str, given: Material) -> AnyFigure:
-    return together_figure(given.records, given.arrays, dataset, kind, given.label_names.get(dataset))
+    return together_figure(given.records, given.arrays, dataset, given.label_names, kind)
 
 
 def _sensitivity(given: Material) -> dict[str, AnyFigure]:

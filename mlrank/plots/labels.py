@@ -8,7 +8,7 @@ from mlrank.arrays import BoolArray, FloatArray
 from mlrank.errors import UserError
 from mlrank.plots.heat import HeatFigure, HeatPanel
 from mlrank.plots.panels import Curve, Panel, PanelFigure
-from mlrank.plots.runs import ArraysOf, check_metric, done_runs, origin
+from mlrank.plots.runs import ArraysOf, NamesOf, check_metric, done_runs, origin
 from mlrank.records.run import RunRecord
 from mlrank.stats import by_label
 from mlrank.stored import Arrays
@@ -72,16 +72,16 @@ def together_figure(
     records: Sequence[RunRecord],
     arrays: ArraysOf,
     dataset: str,
+    label_names: NamesOf,
     kind: str = "cooccurrence",
-    label_names: Sequence[str] | None = None,
 ) -> HeatFigure:
     """Return which labels of a data set go together among the test rows of its runs.
 
     Parameters
     ----------
+    label_names : function from a record to the names of the labels of its data
     kind : {"cooccurrence", "correlation"}
         The share of the rows with either label that have both (Jaccard index), or the correlation (phi coefficient).
-    label_names : of all labels of the data set, where known
 
     Raises
     ------
@@ -95,13 +95,12 @@ def together_figure(
     kept = kept[counts[kept] > 0]
     values = (jaccard if kind == "cooccurrence" else phi)(Y[:, kept])
     np.fill_diagonal(values, np.nan)
-    names = tuple(label_names[label] if label_names else str(label) for label in kept)
+    called = label_names(mine[0])
+    names = tuple(called[label] for label in kept)
     what = {"cooccurrence": "share with both among the rows with either", "correlation": "correlation (phi)"}[kind]
     notes = [f"The true labels of {Y.shape[0]} test rows, most frequent label first."]
     if len(kept) < Y.shape[1]:
         notes.append(f"{len(kept)} of {Y.shape[1]} labels are shown: the most frequent, and none without a row.")
-    if not label_names:
-        notes.append("Labels are called by their number, counted from 0.")
     rows = tuple(tuple(map(float, row)) for row in values)
     panel = HeatPanel("", "label", "label", names, names, rows)
     title = {"cooccurrence": "Labels that occur together", "correlation": "Correlation of labels"}[kind]

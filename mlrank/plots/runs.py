@@ -7,9 +7,10 @@ from mlrank.metrics import METRICS
 from mlrank.records.run import DataInfo, RunRecord
 from mlrank.stored import Arrays
 
-__all__ = ["SIZES", "ArraysOf", "by_size", "check_metric", "done_runs", "origin"]
+__all__ = ["SIZES", "ArraysOf", "NamesOf", "by_size", "check_metric", "done_runs", "origin"]
 
 ArraysOf = Callable[[RunRecord], Arrays]
+NamesOf = Callable[[RunRecord], Sequence[str]]
 # The sizes of a data set that figures are drawn against.
 SIZES: dict[str, Callable[[DataInfo], int]] = {
     "n_train": lambda data: data.n_train,

@@ -1,5 +1,6 @@
 """Whole recipes in one call: the tables of a paper beside ours, as `mlrank.reproduce` returns them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from mlrank.recipes.run import (
     run_table,
     write_summary,
 )
-from mlrank.records import RunFolder
+from mlrank.records import RunRecord
 from mlrank.tables import Grid, grid_to_html, render_grids
 from mlrank.tables.markup import html
 
@@ -64,11 +65,11 @@ def reproduce_one(name: str, request: RecipeRequest, runner: Runner, fetch: bool
     runner = replace(runner, show=notes.append)
     plan = plan_table(recipe, request, runner)
     done = run_table(plan, runner)
-    drawn = draw_figures(plan, done.folder, runner) if request.figures else []
+    drawn = draw_figures(plan, done.experiment.folder, runner) if request.figures else []
     comparisons = (done.comparison,) if done.comparison else ()
     tables = (*map(comparison_grid, comparisons), *([done.related_table] if done.related_table else ()))
-    notes += _failures(done.folder)
-    return Reproduction(comparisons, tables, done.folder.path, (*done.files, *drawn), tuple(notes))
+    notes += _failures(done.experiment.records)
+    return Reproduction(comparisons, tables, done.experiment.folder.path, (*done.files, *drawn), tuple(notes))
 
 
 def reproduce_all(runner: Runner, results: Path, fetch: bool = False) -> Reproduction:
@@ -90,5 +91,5 @@ def _fetched(chosen: list[Recipe]) -> list[str]:
     return [line for entry in entries for line in fetch_entry(entry)]
 
 
-def _failures(folder: RunFolder) -> list[str]:
-    return [f"{record.label} failed: {record.reason}" for record in folder.runs() if not record.done]
+def _failures(records: Sequence[RunRecord]) -> list[str]:
+    return [f"{record.label} failed: {record.reason}" for record in records if not record.done]

@@ -27,7 +27,7 @@ from mlrank.recipes.times import compare_times, times_mapping, times_of
 from mlrank.records import RunFolder
 from mlrank.records.atomic import make_folder, write_atomic
 from mlrank.solvers.slrm import related_labels
-from mlrank.tables import FORMATS, Grid, render_grids
+from mlrank.tables import FORMATS, FinishedExperiment, Grid, render_grids
 
 __all__ = [
     "RecipeRequest",
@@ -54,7 +54,7 @@ class Runner:
     Parameters
     ----------
     run : function of a configuration and a number of workers
-        Makes the runs that are missing and returns the folder of the experiment.
+        Makes the runs that are missing and returns the experiment.
     jobs : int
         Workers of experiments that measure no times.
     on_cluster : bool
@@ -63,7 +63,7 @@ class Runner:
         Shows which data are used and what is drawn.
     """
 
-    run: Callable[[ExperimentConfig, int], RunFolder]
+    run: Callable[[ExperimentConfig, int], FinishedExperiment]
     jobs: int = 1
     on_cluster: bool = False
     show: Callable[[str], None] = lambda line: None
@@ -109,8 +109,7 @@ class TableRun:
 
     Parameters
     ----------
-    folder : RunFolder
-        The results folder of its experiment.
+    experiment : FinishedExperiment
     files : tuple of Path
         The files with the table.
     comparison : Comparison or None
@@ -120,7 +119,7 @@ class TableRun:
         The table of related labels beside the paper's.
     """
 
-    folder: RunFolder
+    experiment: FinishedExperiment
     files: tuple[Path, ...]
     comparison: Comparison | None = None
     related: Related | None = None
@@ -192,12 +191,12 @@ def _check_one_machine(runner: Runner) -> None:
 
 def run_table(plan: TablePlan, runner: Runner) -> TableRun:
     """Make the runs that are missing, and write the table into their folder."""
-    folder = runner.run(plan.config, plan.jobs)
-    return _run_related(plan.related, plan, folder) if plan.related else _run_compared(plan, folder)
+    finished = runner.run(plan.config, plan.jobs)
+    return _run_related(plan.related, plan, finished) if plan.related else _run_compared(plan, finished)
 
 
-def _run_compared(plan: TablePlan, folder: RunFolder) -> TableRun:
-    runs = folder.runs()
+def _run_compared(plan: TablePlan, finished: FinishedExperiment) -> TableRun:
+    runs = finished.records
     if plan.times:
         comparison = compare_times(plan.recipe, plan.times, plan.option, runs)
     else:
@@ -205,19 +204,20 @@ def _run_compared(plan: TablePlan, folder: RunFolder) -> TableRun:
     texts = {f"comparison.{SUFFIXES.get(fmt, fmt)}": render_comparison(comparison, fmt) for fmt in FORMATS}
     if grids := recipe_grids(plan.recipe, plan.times is not None, runs):
         texts |= {f"paper.{SUFFIXES.get(fmt, fmt)}": render_grids(grids, fmt) for fmt in ("md", "latex")}
-    files = tuple(folder.write_text(f"tables/{name}", text) for name, text in texts.items())
-    return TableRun(folder, files, comparison)
+    files = tuple(finished.folder.write_text(f"tables/{name}", text) for name, text in texts.items())
+    return TableRun(finished, files, comparison)
 
 
-def _run_related(table: RelatedTable, plan: TablePlan, folder: RunFolder) -> TableRun:
-    (record,) = folder.runs()
+def _run_related(table: RelatedTable, plan: TablePlan, finished: FinishedExperiment) -> TableRun:
+    (record,) = finished.records
+    folder = finished.folder
     if not record.done:
-        return TableRun(folder, ())
+        return TableRun(finished, ())
     stored = load_model(folder.model_path(record.dataset.name, record.split, record.method))
     related = related_labels(stored.predictor.model, stored.label_names, table.n_related)
     grid = related_grid(table, plan.option, record, related)
     written = folder.write_text("tables/related.md", render_grids([grid], "md"))
-    return TableRun(folder, (written,), related=related, related_table=grid)
+    return TableRun(finished, (written,), related=related, related_table=grid)
 
 
 def draw_figures(plan: TablePlan, folder: RunFolder, runner: Runner) -> list[Path]:
@@ -238,7 +238,7 @@ def draw_figures(plan: TablePlan, folder: RunFolder, runner: Runner) -> list[Pat
             _check_one_machine(runner)
             workers = 1
         runs = {
-            value: runner.run(_config(plan.recipe, mapping), workers).runs()
+            value: runner.run(_config(plan.recipe, mapping), workers).records
             for value, mapping in figure_experiments(plan.recipe, name, option, plan.files)
         }
         drawn = paper_figure(plan.recipe, name, option, runs)
@@ -290,7 +290,7 @@ def _attempt(
         done = attempt(_plan(recipe, RecipeRequest(), runner, times, None))
     except Exception as error:  # the other tables are still to be run
         return TableOutcome(*head, problem=" ".join(str(error).split()) or type(error).__name__)
-    return TableOutcome(*head) if done is None else TableOutcome(*head, done.comparison, done.folder.runs())
+    return TableOutcome(*head) if done is None else TableOutcome(*head, done.comparison, done.experiment.records)
 
 
 def write_summary(outcomes: Sequence[TableOutcome], results: Path) -> list[Path]:

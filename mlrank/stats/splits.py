@@ -1,7 +1,7 @@
 """Methods compared over the repeats of one data set, and label by label."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -77,12 +77,13 @@ class OverSplits:
 
 @dataclass(frozen=True)
 class LabelTest:
-    """Two methods on one label: the mean difference in the label's metric, and p before and after Holm.
+    """Two methods on one label, by its number and name: the mean difference in its metric, p before and after Holm.
 
     `p` is None where no test is possible.
     """
 
     label: int
+    name: str
     n_positive: int
     difference: float | None
     p: float | None
@@ -162,7 +163,11 @@ def _pairs(repeats: Repeats, turned: FloatArray, alpha: float, rope: float) -> t
 
 
 def compare_labels(
-    repeats: Repeats, arrays: Callable[[RunRecord], Arrays], control: str, alpha: float = 0.05
+    repeats: Repeats,
+    arrays: Callable[[RunRecord], Arrays],
+    label_names: Callable[[RunRecord], Sequence[str]],
+    control: str,
+    alpha: float = 0.05,
 ) -> list[LabelTests]:
     """Compare the control with each other method label by label, corrected by Holm over the labels.
 
@@ -172,6 +177,7 @@ def compare_labels(
     Parameters
     ----------
     arrays : function from a record to its arrays
+    label_names : function from a record to the names of the labels of its data
 
     Raises
     ------
@@ -181,20 +187,18 @@ def compare_labels(
     metric = repeats.metric if repeats.metric.endswith("_macro") else _OF_LABELS[METRICS[repeats.metric].needs]
     stored = [{method: dict(arrays(record)) for method, record in by_method.items()} for by_method in repeats.records]
     single = len(stored) == 1
+    names = label_names(repeats.records[0][control])
     found = []
     for method in repeats.methods:
         if method == control:
             continue
         tests = (
-            _one_split(stored[0], control, method, metric)
+            _one_split(stored[0], control, method, names)
             if single
-            else _over(stored, repeats, control, method, metric)
+            else _over(stored, repeats, control, method, metric, names)
         )
         corrected = iter(holm([test.p for test in tests if test.p is not None]))
-        labels = tuple(
-            test if test.p is None else LabelTest(test.label, test.n_positive, test.difference, test.p, next(corrected))
-            for test in tests
-        )
+        labels = tuple(test if test.p is None else replace(test, p_holm=next(corrected)) for test in tests)
         shown = [test for test in labels if test.p_holm is not None and test.p_holm <= alpha and test.difference]
         better = sum(test.difference > 0 for test in shown if test.difference is not None)
         what = ("accuracy", "mcnemar") if single else (metric, "t")
@@ -206,7 +210,12 @@ _OF_LABELS = {"sets": "f1_macro", "scores": "auc_macro"}
 
 
 def _over(
-    stored: Sequence[Mapping[str, Arrays]], repeats: Repeats, control: str, method: str, metric: str
+    stored: Sequence[Mapping[str, Arrays]],
+    repeats: Repeats,
+    control: str,
+    method: str,
+    metric: str,
+    names: Sequence[str],
 ) -> list[LabelTest]:
     """Test the differences of each label's metric over the splits on which both have one."""
     sign = METRICS[metric].sign
@@ -218,11 +227,11 @@ def _over(
         d = column[~np.isnan(column)]
         test = resampled_t(d, repeats.test_share) if d.size > 1 else None
         mean = float(d.mean()) if d.size else None
-        tests.append(LabelTest(label, int(positives[label]), mean, test.p if test else None, None))
+        tests.append(LabelTest(label, names[label], int(positives[label]), mean, test.p if test else None, None))
     return tests
 
 
-def _one_split(run: Mapping[str, Arrays], control: str, method: str, metric: str) -> list[LabelTest]:
+def _one_split(run: Mapping[str, Arrays], control: str, method: str, names: Sequence[str]) -> list[LabelTest]:
     """Test on which rows just one of the two is right, label by label."""
     ours, theirs = run[control], run[method]
     if not np.array_equal(ours["rows"], theirs["rows"]):
@@ -235,7 +244,8 @@ def _one_split(run: Mapping[str, Arrays], control: str, method: str, metric: str
         truth = ours["Y_true"][rows, label]
         right = [arrays["Y_pred"][rows, label] == truth for arrays in (ours, theirs)]
         only, other, p = mcnemar(right[0], right[1])
-        tests.append(LabelTest(label, int(positives[label]), (only - other) / max(1, truth.size), p, None))
+        difference = (only - other) / max(1, truth.size)
+        tests.append(LabelTest(label, names[label], int(positives[label]), difference, p, None))
     return tests
 
 

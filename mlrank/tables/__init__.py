@@ -4,7 +4,7 @@ from mlrank.tables.arrange import Grid, GridLayout, Shown, arrange, grid_of_metr
 from mlrank.tables.build import build_tables, show_value
 from mlrank.tables.columns import RUNTIMES
 from mlrank.tables.compared import grid_of_datasets, grid_of_labels, grid_of_splits
-from mlrank.tables.files import write_tables
+from mlrank.tables.files import FinishedExperiment, write_tables
 from mlrank.tables.overview import overview_of_datasets, overview_of_splits
 from mlrank.tables.provenance import software_facts
 from mlrank.tables.render import FORMATS, PRINTED, grid_to_html, render, render_grids, to_rich
@@ -17,6 +17,7 @@ __all__ = [
     "RUNTIMES",
     "TIDY_COLUMNS",
     "TIDY_FORMATS",
+    "FinishedExperiment",
     "Grid",
     "GridLayout",
     "ResultTable",

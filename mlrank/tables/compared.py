@@ -1,7 +1,5 @@
 """Comparisons of methods as grids: mean ranks over data sets, differences over splits, label by label."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from mlrank.stats import (
@@ -75,20 +73,14 @@ def _split_row(found: OverSplits, place: int, best: float) -> tuple[Shown, ...]:
     return Shown(method), *start, difference, interval, corrected, wilcoxon
 
 
-def grid_of_labels(found: LabelTests, names: Sequence[str] | None, alpha: float) -> Grid:
-    """Return labels, the most frequent first, with the difference between the control and a method.
-
-    Parameters
-    ----------
-    names : of the labels, where known
-    """
+def grid_of_labels(found: LabelTests, alpha: float) -> Grid:
+    """Return labels, the most frequent first, with the difference between the control and a method."""
     rows = []
     for test in sorted(found.labels, key=lambda label: -label.n_positive):
-        name = names[test.label] if names else str(test.label)
         d, p, p_holm = test.difference, test.p, test.p_holm
         rows.append(
             (
-                Shown(name),
+                Shown(test.name),
                 Shown(str(test.n_positive), value=float(test.n_positive)),
                 Shown(NONE if d is None else f"{d:+.4f}", p_holm is not None and p_holm <= alpha, value=d),
                 Shown(NONE if p is None else show_p(p), value=p),

@@ -8,11 +8,11 @@ import sys
 import time
 import warnings
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from mlrank.cli import main
+from mlrank.tables import FinishedExperiment
 from tests.experiment.small import CONFIG, small_data, write_libsvm
 from tests.stats.records import record
 
@@ -119,6 +119,7 @@ NEXT = "~next~"
 COMMANDS = f"""
 import sys
 from mlrank.cli import main
+from mlrank.tables import FinishedExperiment
 for words in sys.argv[1:]:
     sys.argv = ["mlrank", *words.split()]
     print("{NEXT}")
@@ -232,7 +233,7 @@ def test_a_table_of_related_labels_whose_fit_failed_is_told(mlrank, monkeypatch)
     failed = record("SLRM", "msrc", "r0", None, error="Traceback\nMemoryError: too large\n")
 
     def run(*given, **options):
-        return SimpleNamespace(runs=lambda: [failed])
+        return FinishedExperiment(None, [failed], [])
 
     monkeypatch.setattr("mlrank.cli.progress.run_with_progress", run)
     code, _, err = mlrank("reproduce", "msrc", "--table", "3", "--quiet")

@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from mlrank.cli import app
 from mlrank.errors import UserError
 from mlrank.records import RunFolder
-from tests.stats.records import arrays, table
+from mlrank.records.folder import DataNames
+from tests.stats.records import arrays, names, table
 
 
 def invoke(*words):
@@ -32,6 +33,7 @@ def results(tmp_path):
         values = {m: {name: [v + 0.01 * place * s for s in range(n_splits)]} for m, v in scores.items()}
         for number, found in enumerate(table(values, experiment=name)):
             folder.write_run(found, arrays(number))
+            folder.write_names(name, found.dataset.hash, DataNames(names(found), tuple("abcde")))
     return tmp_path
 
 

@@ -1,5 +1,7 @@
 """``mlrank plot`` on stored runs."""
 
+import json
+
 import pytest
 from typer.testing import CliRunner
 
@@ -45,15 +47,17 @@ def test_methods_can_be_chosen(folder, tmp_path):
     assert "Rank-HLapSVM" not in text
 
 
-def test_labels_are_called_by_number_where_the_data_are_gone(folder, tmp_path):
-    data = next(folder.parents[1].glob("*train.svm"))
-    moved = data.rename(data.with_suffix(".moved"))
-    try:
-        result = invoke(folder, "cooccurrence", "--out", tmp_path, "-f", "svg")
-    finally:
-        moved.rename(data)
-    assert "labels are called by number, since the data cannot be read" in result.stderr
-    assert "Labels are called by their number" in (tmp_path / "cooccurrence-part-train.svg").read_text()
+def test_labels_have_their_names_where_the_data_are_gone(tmp_path):
+    config = small_config(tmp_path)
+    folder = run(config, tmp_path / "results").path
+    for path in tmp_path.glob("*.svm"):
+        path.unlink()
+    names = [f"called {place}" for place in range(4)]
+    (stored,) = (folder / "names").iterdir()
+    stored.write_text(json.dumps(json.loads(stored.read_text()) | {"labels": names}))
+    invoke(folder, "cooccurrence", "--out", tmp_path, "-f", "svg")
+    text = (tmp_path / "cooccurrence-part-train.svg").read_text()
+    assert all(name in text for name in names)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from mlrank.plots.learning import learning_figure
 from mlrank.plots.scaling import fit_exponent, scaling_figure
 from mlrank.plots.sensitivity import heat_figures, sensitivity_figure
 from mlrank.records.run import MetricRecord, SearchTrial, TimeInfo, TrialRecord
-from tests.stats.records import arrays, record, table
+from tests.stats.records import arrays, names, record, table
 
 
 def sized(method, n_train, values, **changes):
@@ -281,16 +281,16 @@ def test_labels_that_go_together_are_over_all_test_rows_once():
     def read(found):
         return {name: values[parts[found.split]] for name, values in STORED.items()}
 
-    figure = together_figure(records, read, "x", label_names=("sea", "sun", "sky"))
+    figure = together_figure(records, read, "x", names)
     (panel,) = figure.panels
     assert panel.x_ticks == ("sea", "sky")  # by frequency; the label without a row is left out and said
     assert panel.values[0][1] == panel.values[1][0] == 1 / 4
     assert math.isnan(panel.values[0][0])
     assert figure.notes[0] == "The true labels of 4 test rows, most frequent label first."
     assert figure.notes[1].startswith("2 of 3 labels are shown")
-    assert together_figure(records, read, "x", "correlation").panels[0].x_ticks == ("0", "2")
+    assert together_figure(records, read, "x", names, "correlation").panels[0].x_ticks == ("sea", "sky")
     with pytest.raises(UserError, match="some label entries are unknown"):
-        together_figure(records, lambda found: {**read(found), "known": STORED["Y_true"]}, "x")
+        together_figure(records, lambda found: {**read(found), "known": STORED["Y_true"]}, "x", names)
 
 
 def test_threshold_curves_are_the_metrics_of_the_labels_above():
@@ -320,7 +320,7 @@ def material():
     for place, found in enumerate(records):
         if found.dataset.name == "v":
             records[place] = replace(found, dataset=replace(found.dataset, n_train=90))
-    return Material(records, ["f1_macro"], searched, lambda found: arrays(len(found.method)))
+    return Material(records, ["f1_macro"], searched, lambda found: arrays(len(found.method)), names)
 
 
 NAMES = {

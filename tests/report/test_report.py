@@ -15,7 +15,7 @@ from mlrank.plots import Material
 from mlrank.report import LIMIT_BYTES, ReportInput, render_report
 from mlrank.report.drawings import drawings, inline
 from tests.experiment.small import small_config
-from tests.stats.records import arrays, record, table
+from tests.stats.records import arrays, names, record, table
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 HOSTILE = """<script>alert('1')</script>"&amp;</table>{{ 7 * 7 }}"""
@@ -63,7 +63,7 @@ class Page(HTMLParser):
 
 
 def made(records, **changes):
-    given = Material(records, ["f1_macro"], [], lambda found: arrays(len(found.method)))
+    given = Material(records, ["f1_macro"], [], lambda found: arrays(len(found.method)), names)
     parts = {
         "name": "demo",
         "records": records,
@@ -149,7 +149,7 @@ def test_one_method_has_no_comparison_and_that_is_said():
 
 
 def test_figures_that_do_not_fit_are_left_out_and_said():
-    given = Material(RECORDS, ["f1_macro"], [], lambda found: arrays(len(found.method)))
+    given = Material(RECORDS, ["f1_macro"], [], lambda found: arrays(len(found.method)), names)
     everything, _ = drawings(given, 10**8)
     sizes = [len(drawing.svg) for drawing in everything]
     some, said = drawings(given, sum(sizes) - 1)

@@ -62,3 +62,8 @@ def arrays(seed, n=30, k=3, flip=0.2):
     predicted = truth ^ (rng.random((n, k)) < flip)
     scores = np.where(predicted, 1.0, -1.0) + 0.1 * rng.standard_normal((n, k))
     return {"Y_true": truth, "Y_pred": predicted, "scores": scores, "rows": np.arange(n)}
+
+
+def names(record):
+    """The names of the labels of every record."""
+    return ("sea", "sun", "sky")

@@ -20,7 +20,7 @@ from mlrank.stats import (
     say_p,
     say_splits,
 )
-from tests.stats.records import arrays, record, table
+from tests.stats.records import arrays, names, record, table
 
 DATASETS = [f"d{place}" for place in range(7)]
 
@@ -272,13 +272,13 @@ def labelled(flips, n_splits, metric="f1_macro"):
 
 def test_one_split_is_tested_by_the_rows_that_differ():
     repeats, read = labelled({"A": 0.05, "B": 0.4}, 1)
-    (found,) = compare_labels(repeats, read, "A")
+    (found,) = compare_labels(repeats, read, names, "A")
     assert (found.test, found.metric, found.n_better, found.n_worse) == ("mcnemar", "accuracy", 3, 0)
     a, b = read(repeats.records[0]["A"]), read(repeats.records[0]["B"])
     right = [part["Y_pred"] == part["Y_true"] for part in (a, b)]
     assert [test.difference for test in found.labels] == pytest.approx(right[0].mean(axis=0) - right[1].mean(axis=0))
     assert [test.n_positive for test in found.labels] == a["Y_true"].sum(axis=0).tolist()
-    (turned,) = compare_labels(repeats, read, "B")
+    (turned,) = compare_labels(repeats, read, names, "B")
     assert (turned.n_better, turned.n_worse) == (0, 3)
     assert "better on 3 of 3 labels, worse on 0, no difference shown on 0 (McNemar" in next(say_labels(found, 0.05))
 
@@ -291,7 +291,7 @@ def test_unknown_entries_count_for_no_label():
     def masked(found):
         return {**read(found), "known": known}
 
-    (found,) = compare_labels(repeats, masked, "A")
+    (found,) = compare_labels(repeats, masked, names, "A")
     a, b = (read(repeats.records[0][name]) for name in "AB")
     head = [(part["Y_pred"] == part["Y_true"])[:50, 0].mean() for part in (a, b)]
     assert found.labels[0].difference == pytest.approx(head[0] - head[1])
@@ -300,7 +300,7 @@ def test_unknown_entries_count_for_no_label():
 
 def test_several_splits_are_tested_by_the_metric_of_the_label():
     repeats, read = labelled({"A": 0.05, "B": 0.4}, 4)
-    (found,) = compare_labels(repeats, read, "A")
+    (found,) = compare_labels(repeats, read, names, "A")
     assert (found.test, found.metric) == ("t", "f1_macro")
     f1 = {
         name: np.array([by_label(read(run[name]), "f1_macro") for run in repeats.records]).mean(axis=0) for name in "AB"
@@ -312,7 +312,7 @@ def test_several_splits_are_tested_by_the_metric_of_the_label():
 
 def test_a_ranking_metric_is_tested_by_the_areas_of_the_labels():
     repeats, read = labelled({"A": 0.05, "B": 0.4}, 3, "ranking_loss")
-    assert compare_labels(repeats, read, "A")[0].metric == "auc_macro"
+    assert compare_labels(repeats, read, names, "A")[0].metric == "auc_macro"
 
 
 def test_labels_that_cannot_be_tested_are_counted():
@@ -326,7 +326,7 @@ def test_labels_that_cannot_be_tested_are_counted():
             "Y_pred": stored["Y_pred"] & [False, True, True],
         }
 
-    (found,) = compare_labels(repeats, without_first, "A")
+    (found,) = compare_labels(repeats, without_first, names, "A")
     assert [test.p is None for test in found.labels] == [True, False, False]
     assert found.labels[0].difference is None
     assert "1 cannot be tested" in next(say_labels(found, 0.05))
@@ -335,7 +335,9 @@ def test_labels_that_cannot_be_tested_are_counted():
 def test_arrays_of_other_rows_are_refused():
     repeats, read = labelled({"A": 0.05, "B": 0.4}, 1)
     with pytest.raises(UserError, match="the runs of A and B are on different test rows"):
-        compare_labels(repeats, lambda found: {**read(found), "rows": np.arange(200) + (found.method == "B")}, "A")
+        compare_labels(
+            repeats, lambda found: {**read(found), "rows": np.arange(200) + (found.method == "B")}, names, "A"
+        )
 
 
 def test_a_labels_own_metric_averages_to_the_macro_metric():

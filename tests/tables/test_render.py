@@ -210,8 +210,12 @@ def test_names_are_not_read_as_markup_on_a_terminal(make):
 
 def test_tables_are_written_beside_the_runs_with_every_metric_in_the_csv(tmp_path, make):
     records = [make("A", dataset={"name": "a/b"}), make("B", dataset={"name": "a/b"})]
-    (table,) = write_tables(RunFolder(tmp_path), records, SHOWN)
-    assert [table] == build_tables(records, SHOWN)
+    folder = RunFolder.create(tmp_path, "demo")
+    for record in records:
+        folder.write_run(record, {})
+    finished = write_tables(folder, SHOWN)
+    tmp_path, (table,) = folder.path, finished.tables
+    assert (finished.folder, finished.records, [table]) == (folder, records, build_tables(records, SHOWN))
     assert sorted(path.name for path in (tmp_path / "tables").iterdir()) == ["a%2Fb.csv", "a%2Fb.md", "a%2Fb.tex"]
     assert (tmp_path / "tables" / "a%2Fb.md").read_text() == render(table, "md")
     assert (tmp_path / "tables" / "a%2Fb.tex").read_text() == render(table, "latex")

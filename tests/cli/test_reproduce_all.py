@@ -96,7 +96,7 @@ def test_whatever_breaks_is_reported_and_an_interrupt_stops_all(tmp_path, monkey
         raise KeyboardInterrupt
 
     monkeypatch.undo()
-    monkeypatch.setattr("mlrank.experiment.run", interrupted)
+    monkeypatch.setattr("mlrank.experiment.run_experiment", interrupted)
     done = reproduce_all([recipe("plain"), recipe("other")])
     assert done.exit_code == 130
     assert done.stderr == "mlrank: interrupted before the first fit, the same command goes on from there\n"

@@ -1,12 +1,13 @@
-"""Processes that share files: locks that end with their holder, and whether a process still runs."""
+"""Processes that share files: locks that end with their holder, interrupts that wait, and whether a process runs."""
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["locked", "process_started"]
+__all__ = ["locked", "process_started", "signals_held"]
 
 # Seconds between two attempts to get a lock that another process holds.
 POLL_SECONDS = 0.01
@@ -35,6 +36,22 @@ def locked(path: Path) -> Iterator[None]:
             unlock_descriptor(descriptor)  # Windows frees the lock of a closed file only some time later
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Let SIGINT and SIGTERM wait until the block ends, so that what it does is done whole or not at all.
+
+    Where the system cannot hold signals (Windows) the block is run as it is.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def process_started(pid: int) -> str | None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 
 from mlrank.errors import UserError
-from mlrank.processes import locked, process_started
+from mlrank.processes import locked, process_started, signals_held
 from mlrank.records.atomic import dump_json, make_folder, os_errors, write_atomic
 
 __all__ = ["WorkLocks", "held_keys"]
@@ -96,16 +96,18 @@ class WorkLocks:
         return not any(_alive(owner, self._watch.silent) for owner in others)
 
     def _create(self, path: Path) -> bool:
-        try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        except FileExistsError:
-            return False
-        try:
-            with open(handle, "w", encoding="utf-8") as file:
-                file.write(self.owner)
-        except BaseException:  # an interrupt too: a claim without its owner's name counts as alive for a minute
-            path.unlink()
-            raise
+        # An interrupt right after the file is made would leave a claim without a name, which counts as alive for long.
+        with signals_held():
+            try:
+                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            except FileExistsError:
+                return False
+            try:
+                with open(handle, "w", encoding="utf-8") as file:
+                    file.write(self.owner)
+            except OSError:
+                path.unlink()
+                raise
         return True
 
     def _take_over(self, path: Path) -> bool:

@@ -84,6 +84,8 @@ def test_sigterm_says_what_is_kept_and_leaves_nothing(tmp_path):
     assert err.startswith("mlrank: interrupted; ")
     assert "of 62 fits are done and kept" in err
     assert err.count("\n") == 1
+    left = [(p.name, p.read_text()) for p in (tmp_path / "r/small/claims").glob("*")]
+    assert not left
     assert not (tmp_path / "r/small/claims").exists()
     assert not list(tmp_path.rglob("*.part"))
 

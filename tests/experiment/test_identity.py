@@ -193,7 +193,7 @@ def test_a_new_version_makes_everything_again(tmp_path, monkeypatch):
 
 
 OWN = """from dataclasses import dataclass
-from edited_parts import level
+from parts_of_solver import level
 from tests.experiment.small import Means
 
 @dataclass(frozen=True)
@@ -206,22 +206,22 @@ class Own(Means):
 
 def test_an_edit_beside_the_users_own_class_makes_its_runs_again(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "edited_solver.py").write_text(OWN)
-    text = CONFIG.split("methods:")[0] + "methods:\n  M: {{solver: 'edited_solver:Own', shift: [0, 3]}}\nseed: 3\n"
+    (tmp_path / "solver_with_parts.py").write_text(OWN)
+    text = CONFIG.split("methods:")[0] + "methods:\n  M: {{solver: 'solver_with_parts:Own', shift: [0, 3]}}\nseed: 3\n"
     scores = []
     for level in (0.25, -0.25):
-        (tmp_path / "edited_parts.py").write_text(f"import numpy as np\ndef level(k): return np.full(k, {level})\n")
+        (tmp_path / "parts_of_solver.py").write_text(f"import numpy as np\ndef level(k): return np.full(k, {level})\n")
         folder = run(small_config(tmp_path, text=text), tmp_path / "results")
         (record,) = folder.runs()
         assert {name for name in record.inputs if name.startswith("source.")} == {
-            "source.edited_parts.py",
-            "source.edited_solver.py",
+            "source.parts_of_solver.py",
+            "source.solver_with_parts.py",
         }
         scores.append(folder.run_arrays(record)["scores"][0, 0])
         # What is stored is read with the files as they were.
-        (tmp_path / "edited_parts.py").write_text("x = 1\n")
+        (tmp_path / "parts_of_solver.py").write_text("x = 1\n")
         assert len(stored_trials(folder)) == 2 * 5
-        for name in ("edited_solver", "edited_parts"):
+        for name in ("solver_with_parts", "parts_of_solver"):
             del sys.modules[name]
         sources._first_hashes.cache_clear()
     assert scores == [0.25, -0.25]

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -226,20 +227,26 @@ def test_processes_that_append_at_once_lose_nothing(tmp_path):
     assert len(Journal(path).read()) == 80
 
 
-def test_an_interrupt_in_the_middle_of_a_claim_leaves_none(tmp_path, monkeypatch):
+@pytest.mark.skipif(sys.platform == "win32", reason="signals cannot be held there")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_a_claim_is_made_leaves_none(tmp_path, monkeypatch, number):
     folder = tmp_path / "claims"
-    opened = open
+    made = os.open
 
-    def interrupted(file, *mode, **more):
-        if isinstance(file, int):
-            os.close(file)
-            raise KeyboardInterrupt
-        return opened(file, *mode, **more)
+    def interrupted(path, *more):
+        handle = made(path, *more)
+        if path == folder / "a":
+            os.kill(os.getpid(), number)  # arrives between the making of the file and its name
+        return handle
 
-    with WorkLocks(folder) as claims:
-        monkeypatch.setattr("builtins.open", interrupted)
-        with pytest.raises(KeyboardInterrupt):
+    def stop(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(locks.os, "open", interrupted)
+    before = signal.signal(number, stop)
+    try:
+        with pytest.raises(KeyboardInterrupt), WorkLocks(folder) as claims:
             claims.take("a")
-        monkeypatch.undo()
-        assert not (folder / "a").exists()
+    finally:
+        signal.signal(number, before)
     assert not folder.exists()

@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,8 @@ __all__ = ["locked", "process_started", "signals_held"]
 
 # Seconds between two attempts to get a lock that another process holds.
 POLL_SECONDS = 0.01
+
+INTERRUPTS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
@@ -42,16 +45,21 @@ def locked(path: Path) -> Iterator[None]:
 def signals_held() -> Iterator[None]:
     """Let SIGINT and SIGTERM wait until the block ends, so that what it does is done whole or not at all.
 
-    Where the system cannot hold signals (Windows) the block is run as it is.
+    A signal mask would not do: it holds for one thread, and the system gives the signal to another. In threads other
+    than the main one nothing is held, because Python never interrupts them.
     """
-    if sys.platform == "win32":
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    arrived: list[int] = []
+    before = {number: signal.signal(number, lambda number, _: arrived.append(number)) for number in INTERRUPTS}
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        for late in arrived:
+            signal.raise_signal(late)
 
 
 def process_started(pid: int) -> str | None:

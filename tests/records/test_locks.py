@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
 
 import pytest
@@ -227,7 +228,6 @@ def test_processes_that_append_at_once_lose_nothing(tmp_path):
     assert len(Journal(path).read()) == 80
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals cannot be held there")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_while_a_claim_is_made_leaves_none(tmp_path, monkeypatch, number):
     folder = tmp_path / "claims"
@@ -236,8 +236,14 @@ def test_an_interrupt_while_a_claim_is_made_leaves_none(tmp_path, monkeypatch, n
     def interrupted(path, *more):
         handle = made(path, *more)
         if path == folder / "a":
-            os.kill(os.getpid(), number)  # arrives between the making of the file and its name
+            arrive()  # between the making of the file and its name
         return handle
+
+    def arrive():
+        # A signal that another thread takes is no less the process's.
+        thread = threading.Thread(target=signal.raise_signal, args=(number,))
+        thread.start()
+        thread.join()
 
     def stop(*arguments):
         raise KeyboardInterrupt

@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup check format test bounds coverage lowest bench reproduce clean
+.PHONY: help setup check format test adversary bounds coverage lowest bench reproduce clean
 
 help:  ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,6 +30,9 @@ format: $(STAMP)  ## rewrite the code in the house format
 
 test: $(STAMP)  ## run the tests
 	$(BIN)/pytest -n auto --dist worksteal
+
+adversary: $(STAMP)  ## fit every solver on badly scaled problems and check its certificates; ADVERSARY_SEED replays
+	$(BIN)/python -m tests.adversary.sweep
 
 # Machine code with bounds checks needs a cache of its own: numba's does not tell the two apart. Left out are the tests
 # that reach compiled loops only through what these test.

@@ -1,0 +1,15 @@
+"""The families of solvers, one module each; a new one is a module here and its line below."""
+
+from tests.adversary.families import binary, mlr, rank, roc
+
+__all__ = ["FAMILIES", "VARIANTS"]
+
+FAMILIES = {
+    "rank": rank.FAMILY,
+    "rank_penalty": rank.PENALTY,
+    "binary": binary.FAMILY,
+    "mlr": mlr.FAMILY,
+    "roc": roc.FAMILY,
+}
+# (family, variant)
+VARIANTS = tuple((name, variant) for name, family in FAMILIES.items() for variant in family.solvers)

@@ -160,7 +160,7 @@ def open_results(path: str | PathLike[str]) -> Results:
 
 
 def run(
-    experiment: str | PathLike[str] | Mapping[str, Any] | ExperimentConfig,
+    experiment: str | PathLike[str] | Mapping[str, object] | ExperimentConfig,
     results_dir: str | PathLike[str] = "results",
     *,
     jobs: int = 1,
@@ -184,7 +184,7 @@ def run(
     return Results(run_experiment(config, Path(results_dir), jobs, retry_failed=retry_failed).folder, config.metrics)
 
 
-def _config(experiment: str | PathLike[str] | Mapping[str, Any] | ExperimentConfig) -> ExperimentConfig:
+def _config(experiment: str | PathLike[str] | Mapping[str, object] | ExperimentConfig) -> ExperimentConfig:
     if isinstance(experiment, ExperimentConfig):
         return experiment
     if isinstance(experiment, Mapping):
@@ -299,7 +299,7 @@ def save_model(
     predictor = Predictor(scaling, projection, model, cut, issparse(train.X))
     fit = Fit.of(predictor, scaled, train.X[:PROBE_ROWS])
     kinds = {role: part["kind"] for role, part in fit.parts.items()}
-    about: dict[str, Any] = {
+    about: dict[str, object] = {
         "experiment": "",
         "method": kinds["model"] if solver is None else _key(solver),
         "split": "",
@@ -322,12 +322,12 @@ def _key(solver: Any) -> str:
     return SOLVERS.key_of(kind) or f"{kind.__module__}:{kind.__qualname__}"
 
 
-def _settings(solver: Any) -> dict[str, Any]:
+def _settings(solver: Any) -> dict[str, object]:
     return {"kind": _key(solver), "settings": {field.name: getattr(solver, field.name) for field in fields(solver)}}
 
 
-def _about_data(dataset: Dataset | None, train: TrainingSet) -> dict[str, Any]:
-    about: dict[str, Any] = {"name": "", "source": "", "hash": None, "n_train": train.n_samples}
+def _about_data(dataset: Dataset | None, train: TrainingSet) -> dict[str, object]:
+    about: dict[str, object] = {"name": "", "source": "", "hash": None, "n_train": train.n_samples}
     if dataset is None:
         return about
     return about | {"name": dataset.name, "source": dataset.description, "hash": dataset_hash(dataset)}

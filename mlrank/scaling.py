@@ -6,7 +6,7 @@ deviation and `minmax` by the largest absolute value; `Scaling.note` says so for
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -37,7 +37,7 @@ class Scaling(Protocol):
         """Return the arrays that define the scaling."""
         ...
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> Mapping[str, object]:
         """Return the rest of what defines it, as JSON values; "scaling" names its kind."""
         ...
 
@@ -84,7 +84,7 @@ class ColumnScaling:
         """Return `divisor` and, where there is one, `shift`."""
         return {"divisor": self.divisor} if self.shift is None else {"divisor": self.divisor, "shift": self.shift}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> Mapping[str, object]:
         """Return the kind of scaling and its note."""
         return {"scaling": "columns", "n_constant": self.n_constant, "note": self.note}
 
@@ -116,7 +116,7 @@ class RowScaling:
         """Return no arrays."""
         return {}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> Mapping[str, object]:
         """Return the kind of scaling and the order of the norm."""
         return {"scaling": "rows", "order": self.order}
 
@@ -136,7 +136,7 @@ class Untouched:
         """Return no arrays."""
         return {}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> Mapping[str, object]:
         """Return the kind of scaling."""
         return {"scaling": "none"}
 

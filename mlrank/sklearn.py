@@ -109,9 +109,9 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found: npt.NDArray[np.int64] = self.cut_(self.model_.decision_function(rows), rows).astype(np.int64)
         return found
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, object]:
         """Return the parameters, those of the solver and the threshold among them if `deep`."""
-        params: dict[str, Any] = super().get_params(deep=False)
+        params: dict[str, object] = super().get_params(deep=False)
         if deep:
             for name in PARTS:
                 part = self._part(name)
@@ -126,7 +126,7 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             For a name that is none, or a setting that the solver or threshold refuses.
         """
-        nested: dict[str, dict[str, Any]] = {name: {} for name in PARTS}
+        nested: dict[str, dict[str, object]] = {name: {} for name in PARTS}
         for name, value in params.items():
             part, _, setting = name.partition("__")
             if setting and part in PARTS:
@@ -166,7 +166,7 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _changed(name: str, part: Any, settings: dict[str, Any]) -> Any:
+def _changed(name: str, part: Any, settings: dict[str, object]) -> Any:
     known = [field.name for field in fields(part)]
     for setting in settings:
         if setting not in known:

@@ -157,7 +157,7 @@ def parse_yaml(text: str, path: Path | str) -> Document:
     return Document(data, Positions(path, builder.values, builder.keys), problems)
 
 
-def document_of(mapping: Mapping[str, Any], name: str) -> Document:
+def document_of(mapping: Mapping[str, object], name: str) -> Document:
     """Return the Document of a mapping in Python, which has no positions; `name` is what messages call it.
 
     Tuples become lists, and numbers of NumPy those of Python.

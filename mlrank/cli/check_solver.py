@@ -48,7 +48,7 @@ def check_solver(
     raise typer.Exit(2 if counts["failed"] else 0)
 
 
-def _settings(cls: type[Any], given: list[str]) -> dict[str, Any]:
+def _settings(cls: type[Any], given: list[str]) -> dict[str, object]:
     """Return what --set says, each value as YAML reads a word."""
     from dataclasses import fields
 
@@ -56,7 +56,7 @@ def _settings(cls: type[Any], given: list[str]) -> dict[str, Any]:
     from mlrank.scalars import plain_scalar
 
     known = [field.name for field in fields(cls)]
-    settings: dict[str, Any] = {}
+    settings: dict[str, object] = {}
     for text in given:
         name, mark, value = text.partition("=")
         if not mark:

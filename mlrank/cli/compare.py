@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -177,7 +177,7 @@ def _grids(found: _Compared, alpha: float, labels: bool, shown: set[str]) -> lis
     return [replace(first, notes=(*first.notes, *found.left_out)), *grids[1:]]
 
 
-def _plain(found: _Compared) -> dict[str, Any]:
+def _plain(found: _Compared) -> dict[str, object]:
     """Return a comparison as JSON values, with its sentences."""
     from mlrank.stats import cautions_of_datasets, cautions_of_splits, say_datasets, say_labels, say_splits
 

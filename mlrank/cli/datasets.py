@@ -51,7 +51,7 @@ def list_datasets(as_json: Json = False) -> None:
         n = f"{row['n_train']} + {row['n_test']}" if row["n_test"] else str(row["n_train"])
         sizes = ("?" if row[key] is None else str(row[key]) for key in ("n_features", "n_labels"))
         cells = (n, *sizes, "?" if row["cardinality"] is None else f"{row['cardinality']:.3f}")
-        table.add_row(row["name"], *cells, row["read_from"])
+        table.add_row(str(row["name"]), *cells, str(row["read_from"]))
     print_as_wide(table)
     typer.echo("missing: 'mlrank datasets info NAME' says how to get it")
 
@@ -87,7 +87,7 @@ def info(
         _print_described(described)
 
 
-def _summary(entry: "Entry") -> dict[str, Any]:
+def _summary(entry: "Entry") -> dict[str, object]:
     from mlrank.datasets.catalogue import locate
 
     location = locate(entry)
@@ -101,7 +101,7 @@ def _summary(entry: "Entry") -> dict[str, Any]:
     }
 
 
-def _origin(entry: "Entry") -> dict[str, Any]:
+def _origin(entry: "Entry") -> dict[str, object]:
     fields = entry.model_dump(mode="json")
     files = ("files", "archive", "embedded", "made_from", "also", "further", "by_hand")
     kept = ("aliases", "format", *files, "generate", "features", "n_attributes", "citation", "caveat", "note")
@@ -114,7 +114,7 @@ def _print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
-def _print_described(described: dict[str, Any]) -> None:
+def _print_described(described: dict[str, object]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
@@ -147,13 +147,13 @@ def _lines(key: str, value: Any) -> list[str]:
     return [", ".join(value) if isinstance(value, list) else str(value)]
 
 
-def _files_lines(files: list[tuple[str, dict[str, Any]]]) -> list[str]:
+def _files_lines(files: list[tuple[str, dict[str, object]]]) -> list[str]:
     lines = [line for role, file in files[:SHOWN_FILES] for line in _file_lines(role, file)]
     left_out = len(files) - SHOWN_FILES
     return [*lines, f"... {left_out} more files (--json lists all)"] if left_out > 0 else lines
 
 
-def _file_lines(role: str, file: dict[str, Any]) -> list[str]:
+def _file_lines(role: str, file: dict[str, object]) -> list[str]:
     size = f"{file['bytes']} bytes" if file["bytes"] else "unknown size"
     lines = [f"{role}{file['path']}, {size}", f"  sha256 {file['sha256'] or 'unknown: unpinned'}"]
     return [*lines, f"  {file['url']}"] if file["url"] else lines

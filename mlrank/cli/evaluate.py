@@ -1,13 +1,14 @@
 """``mlrank evaluate``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mlrank.cli.options import Impute, InputFormat, Json, LabelColumns, LabelFile, ZeroBased, parsed_columns
 
 if TYPE_CHECKING:
+    from mlrank.datasets.formats.base import LoadOptions
     from mlrank.models.file import StoredModel
     from mlrank.records import RunFolder, RunRecord
 
@@ -58,7 +59,7 @@ def evaluate(
     for name in metric or ():
         if name not in METRICS:
             raise UserError(unknown_name("metric", name, METRICS))
-    about = {"labels": labels, "label_columns": parsed_columns(label_columns), "format": data_format}
+    about: LoadOptions = {"labels": labels, "label_columns": parsed_columns(label_columns), "format": data_format}
     about |= {"zero_based": zero_based, "impute": impute}
     if run.is_file():
         from mlrank.models.file import load_model
@@ -102,7 +103,7 @@ def _recompute(folder: "RunFolder", record: "RunRecord") -> None:
 
 
 def _judge(
-    model: "StoredModel", data: str, part: str | None, about: dict[str, Any], metrics: list[str], as_json: bool
+    model: "StoredModel", data: str, part: str | None, about: "LoadOptions", metrics: list[str], as_json: bool
 ) -> None:
     from mlrank.cli.grids import print_grids
     from mlrank.prediction import judge

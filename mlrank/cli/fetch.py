@@ -1,6 +1,6 @@
 """``mlrank datasets fetch``."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -56,7 +56,7 @@ def fetch(
 def fetch_entries(entries: list["Entry"], mirrors: list[str], unpinned: bool, quiet: bool) -> list[str]:
     """Fetch entries, one after the other; return the errors of those that failed."""
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+    from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
     from mlrank.datasets.catalogue.fetch import fetch as fetch_entry
     from mlrank.errors import UserError
@@ -65,7 +65,7 @@ def fetch_entries(entries: list["Entry"], mirrors: list[str], unpinned: bool, qu
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     failed = []
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as progress:
-        tasks: dict[str, Any] = {}
+        tasks: dict[str, TaskID] = {}
 
         def show(name: str, here: int, size: int | None) -> None:
             if name not in tasks:

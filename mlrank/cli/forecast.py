@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mlrank.config import ExperimentConfig
@@ -28,7 +28,7 @@ def show_forecast(config: "ExperimentConfig", results: Path, jobs: int, as_json:
     print(f"{n_left} of {n_fits} fits are left: about {_duration(seconds)} with {workers}")
 
 
-def forecast_values(config: "ExperimentConfig", results: Path, jobs: int) -> dict[str, Any]:
+def forecast_values(config: "ExperimentConfig", results: Path, jobs: int) -> dict[str, object]:
     """Return what running `config` would take on `jobs` workers, with every fit, as JSON values."""
     from mlrank.experiment.forecast import forecast
 
@@ -49,7 +49,7 @@ def _together(found: list["CellForecast"], jobs: int) -> tuple[int, float | None
     return fitting, memory, None if known is None else known / fitting
 
 
-def _plain(cell: "CellForecast") -> dict[str, Any]:
+def _plain(cell: "CellForecast") -> dict[str, object]:
     return asdict(cell) | {"seconds": cell.seconds}
 
 

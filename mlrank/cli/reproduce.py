@@ -3,7 +3,7 @@
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -213,7 +213,7 @@ def _run_all(recipes: list["Recipe"], runner: "Runner", results: Path, dry_run: 
     from mlrank.recipes.run import attempt_all, run_table
     from mlrank.records import dump_json
 
-    forecasts: list[dict[str, Any]] = []
+    forecasts: list[dict[str, object]] = []
 
     def forecast(plan: "TablePlan") -> None:
         if as_json:

@@ -22,7 +22,7 @@ Placed = tuple[Any, Where]
 def read_axes(
     cls: type[Any] | None,
     what: str,
-    given: dict[str, Any],
+    given: dict[str, object],
     beside: tuple[str, ...],
     where: Where,
     findings: Findings,
@@ -51,7 +51,7 @@ def _has_no_default(field: "dataclasses.Field[Any]") -> bool:
     return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
 
 
-def _hints(cls: type[Any]) -> dict[str, Any]:
+def _hints(cls: type[Any]) -> dict[str, object]:
     try:
         return get_type_hints(cls)
     except NameError:  # a solver of the user's, annotated with names that only a type checker sees
@@ -122,7 +122,7 @@ def _words(hint: Any) -> str:
     return " or ".join(words)
 
 
-def _failure(cls: type[Any], settings: dict[str, Any]) -> str | None:
+def _failure(cls: type[Any], settings: dict[str, object]) -> str | None:
     try:
         cls(**settings)
     except Exception as error:  # a solver of the user's may refuse its settings in any way

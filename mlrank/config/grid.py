@@ -19,9 +19,9 @@ _RANGE = re.compile(rf"\s*{_POWER}\s*\.\.\s*{_POWER}\s*(?:by\s+([-+]?[0-9]{{1,4}
 class GridPoint:
     """One combination of settings of a solver, of its threshold and of the projection before it."""
 
-    settings: dict[str, Any]
-    threshold_settings: dict[str, Any]
-    projection_settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, object]
+    threshold_settings: dict[str, object]
+    projection_settings: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,14 @@ class MethodConfig:
         parts = product(points(self.projection_axes), points(self.axes), points(self.threshold_axes))
         return [GridPoint(settings, threshold, projection) for projection, settings, threshold in parts]
 
-    def resolved(self) -> dict[str, Any]:
+    def resolved(self) -> dict[str, object]:
         """Return the YAML value that reads back as an equal method."""
         threshold = {"kind": self.threshold, "scores": self.threshold_scores, **_written(self.threshold_axes)}
         before = {"project": {"kind": self.projection, **_written(self.projection_axes)}} if self.projection else {}
         return {"solver": self.solver, **_written(self.axes), **before, "threshold": threshold}
 
 
-def points(axes: Axes) -> list[dict[str, Any]]:
+def points(axes: Axes) -> list[dict[str, object]]:
     """Return the combinations of the axes' values, first axis slowest.
 
     >>> points((("C", (1, 2)), ("nu", (0, 8))))
@@ -166,5 +166,5 @@ def _powers(base: str, exponents: range) -> tuple[int | float, ...]:
     return tuple(rounded)
 
 
-def _written(axes: Axes) -> dict[str, Any]:
+def _written(axes: Axes) -> dict[str, object]:
     return {name: values[0] if len(values) == 1 else list(values) for name, values in axes}

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -97,7 +96,7 @@ def parse_config(text: str, path_for_messages: Path | str, *, stored: bool = Fal
     return config.read_from(document.positions) if isinstance(path_for_messages, Path) else config
 
 
-def config_of(mapping: Mapping[str, Any], name: str) -> ExperimentConfig:
+def config_of(mapping: Mapping[str, object], name: str) -> ExperimentConfig:
     """Read an experiment from a mapping as a YAML file would hold it; `name` is what messages call it.
 
     Raises
@@ -156,7 +155,7 @@ def _name(where: tuple[str | int, ...]) -> str:
     return f"each of '{where[-2]}'" if len(where) > 1 and isinstance(where[-1], int) else f"'{where[-1]}'"
 
 
-def _expected(kind: str, context: dict[str, Any]) -> str:
+def _expected(kind: str, context: dict[str, object]) -> str:
     if kind == "greater_than":
         return f"above {context['gt']:g}"
     if kind == "greater_than_equal":

@@ -1,6 +1,6 @@
 """The `methods` block: projections, solvers, thresholds and their grids, checked against what will be constructed."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from difflib import get_close_matches
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from mlrank.config.names import (
     solver_class,
     threshold_class,
 )
+from mlrank.yamlfile import YamlMapping
 
 __all__ = ["MAX_GRID", "read_methods"]
 
@@ -85,7 +86,9 @@ def _read_method(name: str, block: Any, findings: Findings) -> MethodConfig | No
     return MethodConfig(name, block["solver"], solver, axes, *threshold, *projection, notes)
 
 
-def _in_new_words(block: dict[str, Any], where: Where, findings: Findings) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _in_new_words(
+    block: dict[str, object], where: Where, findings: Findings
+) -> tuple[dict[str, object], tuple[str, ...]]:
     """Return a method whose solver and settings have their new names, and a note for each that was renamed."""
     from mlrank.solvers.aliases import new_spelling
 
@@ -126,7 +129,7 @@ def _read_threshold(given: Any, where: Where, findings: Findings) -> tuple[str, 
 
 
 def _named(
-    what: str, key: str, block: Mapping[str, Any], find: Callable[[str], type[Any]], where: Where, findings: Findings
+    what: str, key: str, block: YamlMapping, find: Callable[[str], type[Any]], where: Where, findings: Findings
 ) -> type[Any] | None:
     """Return the class that ``block[key]`` names."""
     if key not in block:

@@ -148,8 +148,8 @@ def load_source(place: DataSource, name: str | None = None) -> Dataset:
 GENERATORS: Mapping[str, Callable[..., Dataset]] = {"rows": generate, "plane": gaussian_classes}
 
 
-def _generated(name: str, arguments: Mapping[str, Any]) -> Dataset:
-    generator = GENERATORS[arguments.get("generator", "rows")]
+def _generated(name: str, arguments: Mapping[str, object]) -> Dataset:
+    generator = GENERATORS[str(arguments.get("generator", "rows"))]
     return generator(name, **{key: value for key, value in arguments.items() if key != "generator"})
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -138,7 +138,7 @@ class Cell:
         return self._mean(index, 1.0, journal)
 
     @cached_property
-    def inputs(self) -> dict[str, Any]:
+    def inputs(self) -> dict[str, object]:
         """Everything that the run of this cell depends on, by name."""
         method, search = self.method, {}
         if len(self.grid) > 1:

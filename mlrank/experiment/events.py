@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mlrank.records import RunRecord, TrialRecord, run_label
 
@@ -62,7 +62,7 @@ class TrialEvent:
 
     run: RunName
     record: TrialRecord
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class BestEvent:
     run: RunName
     metric: str
     value: float
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ Event = PlanEvent | TrialEvent | BestEvent | RunEvent
 Notify = Callable[[Event], None]
 
 
-def log_line(event: Event) -> dict[str, Any]:
+def log_line(event: Event) -> dict[str, object]:
     """Return an event as JSON values, without what the results folder has anyway."""
     match event:
         case PlanEvent():
             missing = [{**entry.run._asdict(), "fits": entry.fits} for entry in event.missing]
             return {"kind": "plan", **asdict(event), "missing": missing}
         case TrialEvent():
-            record: dict[str, Any] = event.record.to_json()
+            record: dict[str, object] = event.record.to_json()
             kept: tuple[str, ...] = ("key", "value", "error", "time")
             more = {"kind": "trial", "settings": event.settings}
         case BestEvent():

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mlrank.config import ExperimentConfig
 from mlrank.experiment.cell import Cell
@@ -19,7 +18,7 @@ class ForecastFit:
     """A fit of a search: its fold, its settings, and whether it is done."""
 
     fold: int
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     done: bool
 
 

@@ -14,7 +14,7 @@ from mlrank.thresholds import THRESHOLDS
 __all__ = ["equivalent_points", "idle_settings", "method_inputs", "point_of"]
 
 
-def method_inputs(method: MethodConfig) -> tuple[dict[str, Any], dict[str, str]]:
+def method_inputs(method: MethodConfig) -> tuple[dict[str, object], dict[str, str]]:
     """Return what the fits of a method depend on beside what is written: defaults and sources; see FitInputs."""
     own = ":" in method.solver
     parts: dict[str, tuple[type[Any], Any]] = {"threshold": (THRESHOLDS[method.threshold], method.threshold_axes)}
@@ -77,7 +77,7 @@ def _plainest(solver: Any) -> Any:
     return solver.canonical() if Capabilities.of(solver).has_canonical else solver
 
 
-def _same_model(method: MethodConfig, point: GridPoint) -> tuple[str, Mapping[str, Any]] | None:
+def _same_model(method: MethodConfig, point: GridPoint) -> tuple[str, Mapping[str, object]] | None:
     """Return the other solver and its settings that give the same model as a point; None where there is none.
 
     Both then draw by the same seed, and their results agree to the last bit.

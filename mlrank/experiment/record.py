@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any
 
 from mlrank.config import GridPoint
 from mlrank.experiment.cell import Cell, Outcome
@@ -78,7 +77,7 @@ def _data_info(cell: Cell, refit: Refit) -> DataInfo:
     )
 
 
-def about_model(cell: Cell, record: RunRecord) -> dict[str, Any]:
+def about_model(cell: Cell, record: RunRecord) -> dict[str, object]:
     """Return what the model file of a run says of itself, beside the model."""
     stored, data, dataset = record.to_json(), record.dataset, cell.data.dataset
     names = dataset.feature_names
@@ -96,7 +95,7 @@ def about_model(cell: Cell, record: RunRecord) -> dict[str, Any]:
     }
 
 
-def _searched(cell: Cell, grid: GridPoint) -> dict[str, Any]:
+def _searched(cell: Cell, grid: GridPoint) -> dict[str, object]:
     method = cell.method
     parts = (
         ("", method.axes, grid.settings),

@@ -101,7 +101,7 @@ def changes(config: ExperimentConfig, folder: RunFolder, method: str) -> dict[st
     return changed
 
 
-def _compare(then: Mapping[str, Any], now: Mapping[str, Any]) -> list[Change]:
+def _compare(then: Mapping[str, object], now: Mapping[str, object]) -> list[Change]:
     names = dict.fromkeys((*now, *then))
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in now.items()}
     pairs = ((name, then.get(name), plain.get(name)) for name in names)

@@ -8,7 +8,6 @@ open cases, no value is given.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +41,7 @@ class Rule:
     """
 
     words: str
-    arguments: Mapping[str, Any] | None = field(default_factory=dict)
+    arguments: Mapping[str, object] | None = field(default_factory=dict)
     strict: bool = False
     ties: str = ""
     own: Own | None = None

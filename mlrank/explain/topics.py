@@ -14,6 +14,7 @@ from mlrank.solvers import PROJECTIONS, SOLVERS, Capabilities
 from mlrank.solvers.aliases import new_key
 from mlrank.tables import RUNTIMES, Grid, Shown
 from mlrank.thresholds import THRESHOLDS
+from mlrank.yamlfile import YamlMapping
 
 __all__ = ["Topic", "explain", "topics"]
 
@@ -59,7 +60,7 @@ def explain(name: str) -> list[Topic]:
     UserError
         If nothing has it.
     """
-    known: dict[str, Mapping[str, Any]] = {
+    known: dict[str, Mapping[str, object]] = {
         "metric": METRICS,
         "cost": RUNTIMES,
         "solver": SOLVERS,
@@ -160,7 +161,7 @@ def _recipe(name: str) -> Topic:
     return Topic("recipe", name, recipe.title, paragraphs, grids)
 
 
-def _expected(expected: Mapping[str, Mapping[str, Any]]) -> Grid:
+def _expected(expected: Mapping[str, Mapping[str, object]]) -> Grid:
     metrics = list(dict.fromkeys(metric for by_metric in expected.values() for metric in by_metric))
     rows = tuple(
         (Shown(method), *(_number(by_metric.get(metric)) for metric in metrics))
@@ -173,12 +174,12 @@ def _number(value: Any) -> Shown:
     return Shown("-" if value is None else f"{value:g}" if isinstance(value, float) else str(value))
 
 
-def _methods(experiment: Mapping[str, Any]) -> Grid:
+def _methods(experiment: YamlMapping) -> Grid:
     rows = tuple((Shown(name), Shown(", ".join(_parts(given)))) for name, given in experiment["methods"].items())
     return Grid("Methods", ("method", "settings"), "ll", rows, ())
 
 
-def _parts(given: Mapping[str, Any]) -> Iterator[str]:
+def _parts(given: Mapping[str, object]) -> Iterator[str]:
     return (f"{key}={value}" for key, value in given.items())
 
 

@@ -57,7 +57,7 @@ class StoredModel:
         return self.predictor.predict(X)[1]
 
 
-def model_bytes(fit: Fit, about: Mapping[str, Any]) -> bytes:
+def model_bytes(fit: Fit, about: Mapping[str, object]) -> bytes:
     """Return the content of a model file; equal models give equal bytes.
 
     Parameters

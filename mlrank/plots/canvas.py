@@ -23,7 +23,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES = ("-", "--", "-.", ":", "-", "--")
 _SETTINGS: Any = {"svg.hashsalt": "mlrank", "svg.fonttype": "none", "pdf.fonttype": 42, "font.size": 9}
 # No date and no random identifiers, so that the same figure is the same file.
-_METADATA: dict[str, dict[str, Any]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+_METADATA: dict[str, dict[str, object]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 # Of notes, in 7 points.
 _LINE_INCHES, _CHARACTERS_PER_INCH = 0.15, 17
 

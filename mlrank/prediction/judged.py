@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, issparse
 from mlrank.arrays import BoolArray, Features, IntArray, take_rows
 from mlrank.datasets import Dataset, dataset_hash
 from mlrank.datasets.formats import FORMATS, Source, find_format, format_of
+from mlrank.datasets.formats.base import LoadOptions
 from mlrank.datasets.formats.selection import Selection
 from mlrank.datasets.loading import find_source, load_source
 from mlrank.errors import UserError, unknown_name
@@ -83,7 +84,7 @@ def judge(
 
 
 def _load(
-    model: StoredModel, data: str | PathLike[str], format: str | None, options: dict[str, Any]
+    model: StoredModel, data: str | PathLike[str], format: str | None, options: LoadOptions
 ) -> tuple[Dataset, bool]:
     """Return the data set, and whether its features and labels have numbers for names."""
     given = {name: value for name, value in options.items() if value is not None}

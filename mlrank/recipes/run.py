@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mlrank.config import ExperimentConfig, config_of
 from mlrank.datasets import is_available, load_dataset
@@ -180,7 +179,7 @@ def _plan(
     return TablePlan(recipe, option, _config(recipe, mapping), jobs, request.files, times, related)
 
 
-def _config(recipe: Recipe, mapping: Mapping[str, Any]) -> ExperimentConfig:
+def _config(recipe: Recipe, mapping: Mapping[str, object]) -> ExperimentConfig:
     return config_of(mapping, f"recipe {recipe.name}")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from mlrank.records.journal import Journal
 from mlrank.records.run import FORMAT, RunRecord
 from mlrank.records.software import environment
 from mlrank.stored import DAMAGED, short_names
+
+if TYPE_CHECKING:
+    from mlrank.yamlfile import YamlMapping
 
 __all__ = ["DataNames", "RunFolder"]
 
@@ -136,14 +139,14 @@ class RunFolder:
             for part in self.path.rglob("*.part"):
                 part.unlink(missing_ok=True)
 
-    def write_config(self, config: Mapping[str, Any]) -> None:
+    def write_config(self, config: Mapping[str, object]) -> None:
         """Write the resolved configuration, keys in the order given."""
         from mlrank.yamlfile import dump_yaml  # workers need records, and no YAML
 
         self.write_mark()
         write_atomic(self.path / "config.yaml", dump_yaml(dict(config)).encode())
 
-    def read_config(self) -> dict[str, Any]:
+    def read_config(self) -> "YamlMapping":
         """Return the resolved configuration as plain values.
 
         Raises
@@ -155,7 +158,7 @@ class RunFolder:
 
         return load_yaml(self.path / "config.yaml")[0]
 
-    def write_environment(self) -> dict[str, Any]:
+    def write_environment(self) -> dict[str, object]:
         """Write environment.json and return what is in it."""
         found = environment()
         self.write_text("environment.json", dump_json(found))
@@ -167,7 +170,7 @@ class RunFolder:
         write_atomic(path, text.encode())
         return path
 
-    def log(self, event: Mapping[str, Any]) -> None:
+    def log(self, event: Mapping[str, object]) -> None:
         """Append `event`, with the time, to log.jsonl."""
         path = self.path / "log.jsonl"
         line = dump_json({"time": datetime.now(UTC).isoformat(timespec="milliseconds"), **event}, indent=None)
@@ -226,7 +229,7 @@ class RunFolder:
         keys = self.planned_keys()
         if keys is not None:
             records = [record for record in records if record.key in keys]
-        config = self.read_config() if (self.path / "config.yaml").exists() else {}
+        config: YamlMapping = self.read_config() if (self.path / "config.yaml").exists() else {}
         datasets = {name: place for place, entry in enumerate(config.get("datasets", ())) for name in _called(entry)}
         methods = {name: place for place, name in enumerate(config.get("methods", ()))}
 

@@ -92,7 +92,7 @@ class FitInputs:
     missing_labels: float | None = None
     time_limit: float | None = None
     version: str = __version__
-    defaults: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, object] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -100,7 +100,7 @@ class FitInputs:
         """A hash of all inputs."""
         return key_of(**self.by_name())
 
-    def by_name(self) -> dict[str, Any]:
+    def by_name(self) -> dict[str, object]:
         """Return the inputs as a run stores them; what is None is left out."""
         alone = {name: getattr(self, name) for name in _ALONE}
         return {
@@ -110,17 +110,17 @@ class FitInputs:
         }
 
     @classmethod
-    def from_names(cls, inputs: Mapping[str, Any]) -> "FitInputs":
+    def from_names(cls, inputs: Mapping[str, object]) -> "FitInputs":
         """Return what `by_name` gave, whatever else a run stores beside it."""
-        parts = {part: _below(part, inputs) for part in ("default", "source")}
-        alone = {name: inputs[name] for name in _ALONE if name in inputs}
-        return cls(**alone, defaults=parts["default"], sources=parts["source"])
+        alone: dict[str, Any] = {name: inputs[name] for name in _ALONE if name in inputs}
+        sources = {name: str(value) for name, value in _below("source", inputs).items()}
+        return cls(**alone, defaults=_below("default", inputs), sources=sources)
 
 
 _ALONE = tuple(entry.name for entry in dataclasses.fields(FitInputs) if entry.name not in ("defaults", "sources"))
 
 
-def _below(part: str, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def _below(part: str, inputs: Mapping[str, object]) -> dict[str, object]:
     return {name.removeprefix(f"{part}."): value for name, value in inputs.items() if name.startswith(f"{part}.")}
 
 
@@ -129,12 +129,12 @@ class FitSettings:
     """A grid point: solver, projection and threshold by their keys, with the settings that are written."""
 
     solver: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     threshold: str
     threshold_scores: str
-    threshold_settings: Mapping[str, Any]
+    threshold_settings: Mapping[str, object]
     projection: str | None = None
-    projection_settings: Mapping[str, Any] = field(default_factory=dict)
+    projection_settings: Mapping[str, object] = field(default_factory=dict)
 
 
 class TrialPlace(NamedTuple):
@@ -153,13 +153,16 @@ def trial_key(inputs: FitInputs, point: FitSettings, place: TrialPlace | None) -
     return key_of(inputs=inputs.digest, point=vars(point), place=where)
 
 
-def run_key(inputs: Mapping[str, Any]) -> str:
+def run_key(inputs: Mapping[str, object]) -> str:
     """Return the key of a run from everything that it depends on, by name."""
     return key_of(**inputs)
 
 
 def seed_of(
-    inputs: FitInputs, point: FitSettings, place: TrialPlace | None, alike: tuple[str, Mapping[str, Any]] | None = None
+    inputs: FitInputs,
+    point: FitSettings,
+    place: TrialPlace | None,
+    alike: tuple[str, Mapping[str, object]] | None = None,
 ) -> int:
     """Return the seed of a fit, whatever its threshold.
 
@@ -167,7 +170,7 @@ def seed_of(
     ----------
     alike : (solver, settings) of another solver that gives the same model, and by whose seed it draws, or None
     """
-    parts: dict[str, Any] = {"data": inputs.data, "rows": inputs.rows, "scale": inputs.scale, "seed": inputs.seed}
+    parts: dict[str, object] = {"data": inputs.data, "rows": inputs.rows, "scale": inputs.scale, "seed": inputs.seed}
     if inputs.missing_labels is not None:
         parts["missing_labels"] = inputs.missing_labels
     if place is not None:
@@ -179,7 +182,7 @@ def seed_of(
     return drawn_seed(**parts)
 
 
-def _in_first_spelling(solver: str, settings: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+def _in_first_spelling(solver: str, settings: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
     """Return a solver and its settings by the names that they had at first: seeds outlive names."""
     from mlrank.solvers.aliases import old_spelling  # the solvers take a second to load, which readers need not
 
@@ -192,7 +195,7 @@ def drawn_seed(**parts: Any) -> int:
     return int(key_of(**parts)[:8], 16)
 
 
-def defaults_of(kind: type[Any], written: Collection[str]) -> dict[str, Any]:
+def defaults_of(kind: type[Any], written: Collection[str]) -> dict[str, object]:
     """Return the settings of a dataclass that are not written, with their values."""
     left = [entry for entry in dataclasses.fields(kind) if entry.init and entry.name not in written]
     return {entry.name: _default(entry) for entry in left}

@@ -62,7 +62,7 @@ class ComponentInfo:
     """A solver or projection by its key, with every setting."""
 
     kind: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class ThresholdInfo:
 
     kind: str
     scores: str = "train"
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, object] = field(default_factory=dict)
     oracle: bool = False
 
 
@@ -189,14 +189,14 @@ class RunRecord:
     split: str
     method: str
     solver: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     threshold: ThresholdInfo
     search: SearchInfo
     software: SoftwareInfo
     key: str
-    inputs: Mapping[str, Any]
+    inputs: Mapping[str, object]
     status: Literal["done", "failed"]
-    searched: Mapping[str, Any] = field(default_factory=dict)
+    searched: Mapping[str, object] = field(default_factory=dict)
     projection: ComponentInfo | None = None
     transductive: bool = False
     error: str | None = None
@@ -209,6 +209,12 @@ class RunRecord:
     def names(self) -> tuple[str, str, str]:
         """The data set, the split and the method, which no other run of the experiment shares."""
         return self.dataset.name, self.split, self.method
+
+    @property
+    def rows(self) -> str | None:
+        """A hash of the rows that were trained and tested on; None where the inputs have none."""
+        rows = self.inputs.get("rows")
+        return None if rows is None else str(rows)
 
     @property
     def label(self) -> str:
@@ -243,12 +249,12 @@ class RunRecord:
         measured = self.metrics.get(metric)
         return None if measured is None else measured.value
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the record as JSON values."""
         return {"format": FORMAT, **asdict(self)}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "RunRecord":
+    def from_json(cls, values: Mapping[str, object]) -> "RunRecord":
         """Return the record that JSON values hold.
 
         Raises
@@ -286,13 +292,13 @@ class TrialRecord:
         """Seconds of the fit and of its threshold."""
         return (self.time.fit or 0.0) + (self.time.threshold or 0.0)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the record as JSON values."""
         time = {"fit": self.time.fit, "threshold": self.time.threshold}
         return {entry: getattr(self, entry) for entry in _TRIAL_FIELDS} | {"time": time}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "TrialRecord":
+    def from_json(cls, values: Mapping[str, object]) -> "TrialRecord":
         """Return the record that JSON values hold; see `RunRecord.from_json`."""
         return _checked(cls, values)
 
@@ -312,7 +318,7 @@ class SearchTrial:
     split: str
     method: str
     fold: int
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     metric: str
     record: TrialRecord
 
@@ -345,7 +351,7 @@ def _adapter(name: str) -> "TypeAdapter[Any]":
     return TypeAdapter(globals()[name])
 
 
-def _checked(kind: type[_Stored], values: Mapping[str, Any]) -> _Stored:
+def _checked(kind: type[_Stored], values: Mapping[str, object]) -> _Stored:
     from pydantic import ValidationError
 
     known = {entry.name for entry in fields(kind)}

@@ -21,7 +21,7 @@ _PACKAGES = ("mlrank", *_LIBRARIES)
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 
-def environment() -> dict[str, Any]:
+def environment() -> dict[str, object]:
     """Return versions, processor, threads, BLAS and commit as JSON values; no paths, no host name."""
     return {
         "python": platform.python_version(),

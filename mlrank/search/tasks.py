@@ -24,14 +24,14 @@ class Point:
     seed : of the fit; it comes from the solver's part of the key, so points that differ in the threshold share a fit
     """
 
-    settings: Mapping[str, Any]
-    threshold_settings: Mapping[str, Any]
+    settings: Mapping[str, object]
+    threshold_settings: Mapping[str, object]
     key: str
     seed: int
-    projection_settings: Mapping[str, Any] = field(default_factory=dict)
+    projection_settings: Mapping[str, object] = field(default_factory=dict)
 
     @property
-    def all_settings(self) -> dict[str, Any]:
+    def all_settings(self) -> dict[str, object]:
         """What a message about the point says: the settings of all its parts."""
         return {**self.projection_settings, **self.settings, **self.threshold_settings}
 

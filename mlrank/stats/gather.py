@@ -132,7 +132,7 @@ def _repeats(
     runs: dict[SplitId, dict[str, RunRecord]] = {}
     for label, record in labeled:
         if label in methods and record.value(metric) is not None:
-            runs.setdefault((record.split, record.inputs.get("rows")), {})[label] = record
+            runs.setdefault((record.split, record.rows), {})[label] = record
     absent = [method for method in methods if not any(method in by_method for by_method in runs.values())]
     if absent:
         left_out.append(f"{dataset} left out: no {metric} of {', '.join(absent)}")

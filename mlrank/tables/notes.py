@@ -16,7 +16,7 @@ CERTIFICATE = "certificate: worst distance from the optimum over the splits, by 
 
 def split_of(record: RunRecord) -> tuple[str, str | None]:
     """Return what tells splits apart: the name, and a hash of the rows where the record has one."""
-    return record.split, record.inputs.get("rows")
+    return record.split, record.rows
 
 
 def notes_of(by_method: Methods, columns: Sequence[str]) -> list[str]:

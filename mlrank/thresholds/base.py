@@ -24,7 +24,7 @@ class Cut(Protocol):
         """Return the arrays that define the cut."""
         ...
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> Mapping[str, object]:
         """Return the rest of what defines the cut, as JSON values; "cut" names its kind."""
         ...
 

@@ -59,7 +59,7 @@ class LabelCut:
         """Return `thresholds`."""
         return {"thresholds": self.thresholds}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> Mapping[str, object]:
         """Return the kind of cut."""
         return {"cut": "label"}
 
@@ -95,7 +95,7 @@ class FeatureCut:
         """Return `coef`."""
         return {"coef": self.coef}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> Mapping[str, object]:
         """Return the kind of cut, its intercept and how the regression went."""
         return {
             "cut": "feature",
@@ -132,7 +132,7 @@ class ScoreCut:
         """Return `coef`."""
         return {"coef": self.coef}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> Mapping[str, object]:
         """Return the kind of cut, its intercept and the number of rows fitted to."""
         return {"cut": "score", "intercept": self.intercept, "n_used": self.n_used}
 
@@ -163,7 +163,7 @@ class ShareCut:
         """Return `shares`."""
         return {"shares": self.shares}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> Mapping[str, object]:
         """Return the kind of cut."""
         return {"cut": "share"}
 
@@ -185,7 +185,7 @@ class TopCut:
         """Return no arrays."""
         return {}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> Mapping[str, object]:
         """Return the kind of cut and `k`."""
         return {"cut": "top", "k": self.k}
 
@@ -205,7 +205,7 @@ class OracleCut:
         """Return no arrays."""
         return {}
 
-    def meta(self) -> Mapping[str, Any]:
+    def meta(self) -> Mapping[str, object]:
         """Return the kind of cut."""
         return {"cut": "oracle"}
 

@@ -21,7 +21,7 @@ def other(value):
     if isinstance(value, bool):
         return not value
     if isinstance(value, dict):
-        return value | {"new": 1}
+        return value | {"new": "1"}
     return f"{value}x" if isinstance(value, str) else value + 0.5
 
 

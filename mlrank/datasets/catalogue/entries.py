@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -108,9 +108,9 @@ class Entry(BaseModel):
     archive: PinnedFile | None = None
     by_hand: tuple[str, ...] = ()
     further: tuple[PinnedFile, ...] = ()
-    features: Mapping[str, Any] = {}
+    features: Mapping[str, object] = {}
     zero_based: bool | None = None
-    generate: Mapping[str, Any] = {}
+    generate: Mapping[str, object] = {}
     n_train: int
     n_test: int
     n_features: int | None

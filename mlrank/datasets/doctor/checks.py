@@ -54,12 +54,12 @@ class Checkup:
         """Whether there is an error."""
         return any(finding.level == "error" for finding in self.findings)
 
-    def plain(self) -> dict[str, Any]:
+    def plain(self) -> dict[str, object]:
         """Return plain values, as for JSON."""
         return {"name": self.name, "facts": self.facts, "findings": [asdict(finding) for finding in self.findings]}
 
 
-def facts(dataset: Dataset) -> dict[str, Any]:
+def facts(dataset: Dataset) -> dict[str, object]:
     """Return shape, densities and frequencies of a data set as plain values."""
     X, Y = dataset.X, dataset.Y
     positives = Y.sum(axis=0)

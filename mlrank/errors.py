@@ -5,13 +5,39 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
+from itertools import islice
 from pathlib import Path
 
-__all__ = ["UserError", "not_among", "os_errors", "unknown_name"]
+__all__ = [
+    "LONGEST_COMPARED",
+    "UserError",
+    "comparable",
+    "escaped",
+    "memory_errors",
+    "not_among",
+    "os_errors",
+    "unknown_name",
+]
+
+# Messages are cut to so many characters, and list or compare so many names at most: each may come from a hostile file.
+MOST_CHARACTERS = 2000
+MOST_LISTED = 100
+MOST_COMPARED, LONGEST_COMPARED = 20_000, 100
+
+
+def escaped(text: str) -> str:
+    """Return text with control characters, and others that are not printed as they stand, as escapes.
+
+    >>> escaped("a\x1b[2Jb\u202ec")
+    'a\\x1b[2Jb\\u202ec'
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 class UserError(Exception):
     """An error in the input, in one line: what is wrong, where, what was found, what would be right.
+
+    What is not printed as it stands is escaped, and a message that is too long for anyone is cut.
 
     Parameters
     ----------
@@ -33,7 +59,8 @@ class UserError(Exception):
         column: int | None = None,
         setting: str | None = None,
     ) -> None:
-        position = ":".join(str(part) for part in (path, line, column) if part is not None)
+        position = escaped(":".join(str(part) for part in (path, line, column) if part is not None))
+        message = _short(escaped(message[: MOST_CHARACTERS + 1]), MOST_CHARACTERS)
         super().__init__(f"{position}: {message}" if position else message)
         self.message, self.path, self.line, self.column, self.setting = message, path, line, column, setting
 
@@ -62,9 +89,22 @@ def unknown_name(
     "unknown key of split 'metric'. It goes into 'search: {...}'. Known: folds."
     """
     names = sorted(set(known))
-    listed = f"'{listed_by}' lists what is known" if listed_by else f"Known: {', '.join(names)}"
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    listed = f"'{listed_by}' lists what is known" if listed_by else f"Known: {', '.join(names[:MOST_LISTED])}{more}"
     hint = _hint(found, names) or (f" {otherwise}" if otherwise else "")
-    return f"unknown {what} '{found}'.{hint} {listed}."
+    return f"unknown {what} '{_short(str(found), LONGEST_COMPARED)}'.{hint} {listed}."
+
+
+def comparable(names: Iterable[str]) -> list[str]:
+    """Return names, if very many only the first, that are short enough to be compared with a wrong one.
+
+    Comparing takes time quadratic in the length of names.
+    """
+    return [name for name in islice(names, MOST_COMPARED) if len(name) <= LONGEST_COMPARED]
+
+
+def _short(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def not_among(name: str, found: object, known: Iterable[object]) -> str:
@@ -79,7 +119,7 @@ def not_among(name: str, found: object, known: Iterable[object]) -> str:
 
 
 def _hint(found: object, names: list[str]) -> str:
-    near = [f"'{name}'" for name in _nearest(str(found), names)]
+    near = [f"'{name}'" for name in _nearest(str(found)[:LONGEST_COMPARED], comparable(names))]
     return f" Did you mean {' or '.join([', '.join(near[:-1]), near[-1]] if near[1:] else near)}?" if near else ""
 
 
@@ -116,6 +156,15 @@ _ELSEWHERE = {
 
 def _words(name: str) -> list[str]:
     return sorted(word for word in re.split(r"[\W_]+", name.lower()) if word)
+
+
+@contextmanager
+def memory_errors(path: Path) -> Iterator[None]:
+    """Turn a MemoryError inside the block, and a size beyond any memory, into a UserError that names the path."""
+    try:
+        yield
+    except (MemoryError, OverflowError) as error:
+        raise UserError(f"not enough memory: {str(error) or 'none is left'}", path) from error
 
 
 @contextmanager

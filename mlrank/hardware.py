@@ -1,10 +1,10 @@
-"""What this process runs on: the processor, and the most memory that it has held."""
+"""What this process runs on: the processor, the memory that is left, and the most that it has held."""
 
 import os
 import platform
 from pathlib import Path
 
-__all__ = ["cpu_model", "machine_name", "peak_memory", "reset_peak_memory"]
+__all__ = ["available_memory", "cpu_model", "machine_name", "peak_memory", "reset_peak_memory"]
 
 _CLEAR, _STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
@@ -41,3 +41,41 @@ def peak_memory() -> int | None:
     except OSError:
         return None
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")), None)
+
+
+def available_memory() -> float | None:
+    """Return the bytes that this process and its children may still take; None where the system does not tell."""
+    limits = (_meminfo(), _control_group(), _address_space())
+    return min((value for value in limits if value is not None), default=None)
+
+
+def _meminfo() -> float | None:
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((float(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
+
+
+def _control_group() -> float | None:
+    """Return what is left of a container's memory."""
+    folder = Path("/sys/fs/cgroup")
+    try:
+        most, used = ((folder / name).read_text(encoding="ascii").strip() for name in ("memory.max", "memory.current"))
+        return float(most) - float(used) if most != "max" else None
+    except (OSError, ValueError):
+        return None
+
+
+def _address_space() -> float | None:
+    """Return what is left of the limit that ``ulimit -v`` sets."""
+    try:
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        lines = _STATUS.read_text(encoding="utf-8").splitlines()
+    except (ImportError, OSError):
+        return None
+    if most == resource.RLIM_INFINITY:
+        return None
+    return next((most - float(line.split()[1]) * 1024 for line in lines if line.startswith("VmSize:")), None)

@@ -40,7 +40,8 @@ def forecast_values(config: "ExperimentConfig", results: Path, jobs: int) -> dic
 
 def _together(found: list["CellForecast"], jobs: int) -> tuple[int, float | None, float | None]:
     """Return how many of `jobs` workers fit into memory, that memory, and the seconds they take, None if unknown."""
-    from mlrank.search import available_memory, workers_that_fit
+    from mlrank.hardware import available_memory
+    from mlrank.search import workers_that_fit
 
     memory = available_memory()
     fitting = workers_that_fit(jobs, max(cell.bytes for cell in found), memory)

@@ -69,7 +69,7 @@ def _values(key: str, value: Any, hint: Any, where: Where, findings: Findings) -
         except ValueError as error:
             findings(str(error), *where)
             return
-    seen: list[tuple[bool, str]] = []
+    seen: set[tuple[bool, str]] = set()
     for i, item in items:
         place = where if i is None else (*where, i)
         if not _fits(item, hint) or isinstance(item, (list, dict)):
@@ -80,7 +80,7 @@ def _values(key: str, value: Any, hint: Any, where: Where, findings: Findings) -
         if identity in seen:
             findings(f"the value {show(item)} of '{key}' is listed twice", *place)
         else:
-            seen.append(identity)
+            seen.add(identity)
             yield item, place
 
 

@@ -12,10 +12,10 @@ from mlrank.datasets.catalogue import Entry, check_sizes, find_entry, is_known, 
 from mlrank.datasets.catalogue.label_lists import LABEL_LISTS, read_lists
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats import Source, format_of
-from mlrank.datasets.formats.text import file_stem
+from mlrank.datasets.formats.text import check_regular, file_stem
 from mlrank.datasets.generated.gaussians import gaussian_classes
 from mlrank.datasets.generated.standin import generate
-from mlrank.errors import UserError
+from mlrank.errors import UserError, memory_errors
 
 __all__ = ["DataSource", "find_source", "load_dataset", "load_source"]
 
@@ -138,11 +138,16 @@ def load_source(place: DataSource, name: str | None = None) -> Dataset:
     name = name or place.name
     if place.key is None:
         return _generated(name, place.entry.generate if place.entry else {})
+    with memory_errors(place.source.parts[0]):
+        return _load(place, place.key, name)
+
+
+def _load(place: DataSource, key: str, name: str) -> Dataset:
     if place.entry and place.lists:
-        dataset = read_lists(place.key, place.lists, place.entry.features)
+        dataset = read_lists(key, place.lists, place.entry.features)
         origin = f"stand-in data: the labels are those of {place.origin}; the features are generated from them"
         return replace(dataset, name=name, source=origin)
-    return replace(read_cached(place.key, place.source), name=name, source=place.origin)
+    return replace(read_cached(key, place.source), name=name, source=place.origin)
 
 
 GENERATORS: Mapping[str, Callable[..., Dataset]] = {"rows": generate, "plane": gaussian_classes}
@@ -182,5 +187,5 @@ def _in_catalogue(entry: Entry) -> DataSource:
 
 
 def _check_file(path: Path | None) -> None:
-    if path is not None and path.is_dir():
-        raise UserError("is a folder; name a file in it", path)
+    if path is not None:
+        check_regular(path)

@@ -13,7 +13,8 @@ from mlrank.datasets.formats import Source, find_format, format_of
 from mlrank.datasets.formats.base import StreamRequest
 from mlrank.datasets.formats.missing import nan_places
 from mlrank.datasets.formats.selection import Selection
-from mlrank.errors import UserError
+from mlrank.datasets.formats.text import check_regular
+from mlrank.errors import UserError, memory_errors
 
 __all__ = ["RowStream"]
 
@@ -49,8 +50,7 @@ class RowStream:
         zero_based: bool | None = None,
         cells: int = 1 << 22,
     ) -> None:
-        if path.is_dir():
-            raise UserError("is a folder; name a file in it", path)
+        check_regular(path)
         self.path, self.selection, self.zero_based = path, selection, zero_based
         self.format = find_format(format or format_of(path, Source((path,))))
         if zero_based is not None and not self.format.numbered:
@@ -60,6 +60,10 @@ class RowStream:
         self.n_filled = 0
 
     def __iter__(self) -> Iterator[Features]:
+        with memory_errors(self.path):
+            yield from self._blocks()
+
+    def _blocks(self) -> Iterator[Features]:
         request = StreamRequest(self.path, self.selection, self.zero_based, self.rows, CHUNK_BYTES, self.notes)
         for block in self.format.stream(request):
             X = self._filled(as_features(block))

@@ -13,8 +13,9 @@ from mlrank.experiment.data import SplitDataset, plan
 from mlrank.experiment.events import Event, MissingFits, Notify, PlanEvent, RunEvent, TrialEvent, log_line
 from mlrank.experiment.kernels import check_kernels
 from mlrank.experiment.points import idle_settings
+from mlrank.hardware import available_memory
 from mlrank.records import DataNames, RunFolder, WorkLocks, safe_name
-from mlrank.search import Pilot, Pool, available_memory, local_pool, pools_ahead, workers_that_fit
+from mlrank.search import Pilot, Pool, local_pool, pools_ahead, workers_that_fit
 from mlrank.solvers import SOLVERS, Capabilities
 from mlrank.tables import FinishedExperiment, write_tables
 from mlrank.thresholds import THRESHOLDS

@@ -1,7 +1,7 @@
 """Searching grids and fitting what they choose: the only package that starts jobs."""
 
 from mlrank.search.cluster import cluster_pool
-from mlrank.search.estimates import Estimate, Pilot, available_memory, workers_that_fit
+from mlrank.search.estimates import Estimate, Pilot, workers_that_fit
 from mlrank.search.pools import Pool, local_pool, pools_ahead
 from mlrank.search.schedule import execute
 from mlrank.search.strategies import STRATEGIES, Plan, count_fits
@@ -20,7 +20,6 @@ __all__ = [
     "Result",
     "Task",
     "TaskData",
-    "available_memory",
     "cluster_pool",
     "count_fits",
     "execute",

@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from mlrank.search.tasks import Task
 from mlrank.search.threads import hold_numba, one_thread
 from mlrank.solvers import Capabilities
 
-__all__ = ["Estimate", "Pilot", "available_memory", "workers_that_fit"]
+__all__ = ["Estimate", "Pilot", "workers_that_fit"]
 
 # Rows of the two pilot fits.
 PILOT_ROWS = (150, 450)
@@ -126,27 +125,3 @@ def workers_that_fit(jobs: int, bytes_of_fit: float, memory: float | None) -> in
     if memory is None:
         return jobs
     return max(1, min(jobs, int(USABLE * memory / (PROCESS_BYTES + bytes_of_fit))))
-
-
-def available_memory() -> float | None:
-    """Return the bytes that this process and its children may still take; None where the system does not tell."""
-    found = [_meminfo(), _control_group()]
-    return min((value for value in found if value is not None), default=None)
-
-
-def _meminfo() -> float | None:
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    return next((float(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
-
-
-def _control_group() -> float | None:
-    """Return what is left of a container's memory."""
-    folder = Path("/sys/fs/cgroup")
-    try:
-        most, used = ((folder / name).read_text(encoding="ascii").strip() for name in ("memory.max", "memory.current"))
-        return float(most) - float(used) if most != "max" else None
-    except (OSError, ValueError):
-        return None

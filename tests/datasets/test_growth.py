@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mlrank.datasets.formats.growth import Growth, resized
+from mlrank.datasets.formats.text import LineBlock
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(1, 400)), min_size=1, max_size=60), st.booleans())
@@ -16,8 +17,9 @@ def test_there_is_always_room(tmp_path_factory, blocks, foreseen):
     path.write_bytes(b"x" * (sum(size for _, size in blocks) if foreseen else 0))
     growth, have, used, grown = Growth([path]), 0, 0, 0
     for added, size in blocks:
-        growth.passed(size)
-        room = growth.room(have, used, added, size)
+        block = LineBlock(path, b"x" * size, 1)
+        growth.passed(block, used)
+        room = growth.room(block, have, used, added, 8)
         assert room >= used + added
         assert room >= have
         grown += room > have
@@ -32,10 +34,11 @@ def test_even_blocks_need_room_once(tmp_path):
     (tmp_path / "a").write_bytes(b"x" * 10_000)
     (tmp_path / "b").write_bytes(b"x" * 5_000)
     growth, have = Growth([tmp_path / "a", tmp_path / "b"]), 0
-    for block in range(15):
-        growth.passed(1000)
-        room = growth.room(have, 20 * block, 20, 1000)
-        assert room == have or block == 0
+    block = LineBlock(tmp_path / "a", b"x" * 1000, 1)
+    for number in range(15):
+        growth.passed(block, 20 * number)
+        room = growth.room(block, have, 20 * number, 20, 8)
+        assert room == have or number == 0
         have = room
     assert 300 <= have <= 300 * 1.02 + 1
 

@@ -14,11 +14,13 @@ from mlrank.arrays import BoolArray, Features, IntArray
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats.base import Source, StreamRequest, as_dataset
 from mlrank.datasets.formats.missing import FilledFeatures, MissingValues, nan_places
-from mlrank.datasets.formats.names import read_labels, read_names
+from mlrank.datasets.formats.names import read_labels, read_names, repeated
+from mlrank.datasets.formats.room import NAME_BYTES, check_columns, check_room
 from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError
 
 __all__ = [
+    "MOST_WHOLE",
     "arrays_dataset",
     "error_text",
     "is_matrix",
@@ -30,6 +32,11 @@ __all__ = [
     "stacked_matrix",
     "stream_matrix",
 ]
+
+# Beyond this, floating-point numbers leave whole ones out.
+MOST_WHOLE = 1 << 53
+# Characters of what a library says, which may quote the file.
+MOST_QUOTED = 160
 
 
 def only_part(source: Source) -> Path:
@@ -58,6 +65,9 @@ def real_matrix(path: Path, name: str, value: Any) -> Features:
 def label_matrix(path: Path, name: str, value: Any) -> tuple[BoolArray, BoolArray | None]:
     """Return Y and known from entries 0 and 1, or from -1, 1 and 0 for an unknown entry; NaN is unknown as well."""
     _check_matrix(path, name, value)
+    check_columns(value.shape[1], "label", path)
+    # Besides a copy where there is one, masks of all entries.
+    check_room(value.shape[0] * value.shape[1] * (12 if issparse(value) else 4), f"{name} {value.shape}", path)
     dense = csr_array(value, dtype=np.float64).toarray() if issparse(value) else value
     unknown = np.isnan(dense) if dense.dtype.kind == "f" else np.zeros(dense.shape, np.bool_)
     positive, negative = dense == 1, dense == -1
@@ -122,8 +132,9 @@ def names_of(path: Path, what: str, values: Any) -> tuple[str, ...]:
     if not all(isinstance(item, str) for item in items):
         raise UserError(f"{what}_names must hold text", path)
     names = tuple(str(item) for item in items)
-    if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+    if (nul := next((name for name in names if "\0" in name), None)) is not None:
+        raise UserError(f"the name {shown(nul)} holds a NUL character", path)
+    if (twice := repeated(names)) is not None:
         raise UserError(f"{what} {shown(twice)} is named twice", path)
     return names
 
@@ -159,7 +170,7 @@ def stream_matrix(path: Path, blocks: Iterator[Any], take: IntArray | None) -> I
 
 def error_text(error: Exception) -> str:
     """Return what a library says about a damaged file, in one line."""
-    return " ".join(f"{type(error).__name__} {error}".split())[:160]
+    return " ".join(f"{type(error).__name__} {str(error)[:MOST_QUOTED]}".split())[:MOST_QUOTED]
 
 
 def _check_matrix(path: Path, name: str, value: Any) -> None:
@@ -167,6 +178,8 @@ def _check_matrix(path: Path, name: str, value: Any) -> None:
         raise UserError(f"{name} must be a matrix of numbers, found {value.dtype} of {value.ndim} dimensions", path)
     if 0 in value.shape:
         raise UserError(f"{name} is empty: its shape is {value.shape}", path)
+    if value.dtype.itemsize > 8:
+        raise UserError(f"{name} holds {value.dtype}: numbers of more than 64 bits are not supported", path)
     if issparse(value):
         # A damaged file may hold indices beyond the matrix, and the library's conversions trust them.
         try:
@@ -185,10 +198,13 @@ def stacked_matrix(path: Path, parts: Sequence[tuple[str, Any]]) -> Features:
     """
     for name, value in parts:
         _check_matrix(path, name, value)
+        check_columns(value.shape[1], "feature", path)
+        _check_whole(path, name, value)
     matrices = [value for _, value in parts]
     widths = {value.shape[1] for value in matrices}
     if len(widths) > 1:
         raise UserError(_different("features", widths), path)
+    _check_copies(path, matrices)
     X: Any
     if any(map(issparse, matrices)):
         converted = [csr_array(value, dtype=np.float64) for value in matrices]
@@ -207,6 +223,28 @@ def stacked_matrix(path: Path, parts: Sequence[tuple[str, Any]]) -> Features:
         X.sum_duplicates()
         X.eliminate_zeros()
     return X
+
+
+def _check_whole(path: Path, name: str, value: Any) -> None:
+    """Refuse whole numbers that are no 64-bit floating-point numbers; they would be rounded."""
+    numbers = value.data if issparse(value) else value
+    if numbers.dtype.kind not in "iu" or numbers.dtype.itemsize < 8 or numbers.size == 0:
+        return
+    for number in (int(numbers.min()), int(numbers.max())):
+        if abs(number) > MOST_WHOLE:
+            raise UserError(f"{name} holds the whole number {number}: beyond 2^53 they would be rounded", path)
+
+
+def _check_copies(path: Path, matrices: Sequence[Any]) -> None:
+    """Refuse matrices whose copy as float64 in rows would not fit into memory."""
+    n_bytes = 0
+    for value in matrices:
+        if issparse(value):
+            n_bytes += 16 * value.nnz + 8 * value.shape[0]
+        elif value.dtype != np.float64 or not value.flags.c_contiguous or len(matrices) > 1:
+            n_bytes += 8 * value.size
+    names = NAME_BYTES * matrices[0].shape[1]
+    check_room(n_bytes + names, f"X of {sum(value.shape[0] for value in matrices)} rows", path)
 
 
 def _different(what: str, widths: set[int]) -> str:

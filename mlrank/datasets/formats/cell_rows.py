@@ -1,5 +1,6 @@
 """Rows of cells, as of tables and ARFF files, read block by block into arrays that grow in place."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, Protocol
@@ -15,7 +16,7 @@ from mlrank.datasets.formats.layout import ColumnLayout, TableHeader, columns_la
 from mlrank.datasets.formats.missing import MissingValues, put_values
 from mlrank.datasets.formats.numbers import cell_at, reread_numbers
 from mlrank.datasets.formats.selection import Selection
-from mlrank.datasets.formats.text import LineBlock, shown
+from mlrank.datasets.formats.text import MOST_EMPTY, LineBlock, shown
 from mlrank.errors import UserError, unknown_name
 
 __all__ = ["CellRows", "DenseCells", "labels_aside", "rows_for", "stream_cells"]
@@ -46,12 +47,10 @@ def rows_for(layout: ColumnLayout, blocks: Iterator[LineBlock], growth: Growth) 
     UserError
         If there is no row.
     """
-    passed = []
     for block in blocks:
-        passed.append(block)
         if first := _first_byte(block.text):
             store = SparseCells if first == b"{" else DenseCells
-            return store(len(layout.feature_names), len(layout.label_names), growth), chain(passed, blocks)
+            return store(len(layout.feature_names), len(layout.label_names), growth), chain([block], blocks)
     raise UserError("no rows after the header", layout.header.path)
 
 
@@ -72,11 +71,11 @@ class DenseCells:
         start, n_attributes = self.n, len(header.attributes)
         for block in blocks:
             # A cell may be empty, but a separator or the line's end stands behind each: blank lines claim no memory.
-            size = len(block.text)
-            self.growth.passed(size)
+            self.growth.passed(block, self.n)
             # One more row may be begun, in which a mistake is found.
-            added = min(block.n_lines, size // n_attributes + 1)
-            self._resize(self.growth.room(len(self.X), self.n, added, size))
+            added = min(block.n_lines, len(block.text) // n_attributes + 1)
+            width = 8 * self.X.shape[1] + self.Y.shape[1]
+            self._resize(self.growth.room(block, len(self.X), self.n, added, width))
             text, scratch = _scratch(block)
             code, at, j, self.n = dense_rows(text, self.X, self.Y, self.n, plan, *scratch)
             if code != codes.DONE:
@@ -116,12 +115,12 @@ class SparseCells:
 
         start, seen = int(self.state[0]), np.zeros(len(header.attributes), np.int64)
         for block in blocks:
-            size, (row, entry) = len(block.text), self.state.tolist()
-            self.growth.passed(size)
+            row, entry = self.state.tolist()
+            self.growth.passed(block, row)
             rows = min(block.n_lines, block.text.count(b"{"))
             entries = rows * (1 + plan.omitted.shape[0]) + block.text.count(b",")
-            n_rows = self.growth.room(len(self.Y), row, rows, size)
-            self._resize(n_rows, self.growth.room(len(self.data), entry, entries, size))
+            n_rows = self.growth.room(block, len(self.Y), row, rows, 4 + self.Y.shape[1])
+            self._resize(n_rows, self.growth.room(block, len(self.data), entry, entries, 12))
             text, scratch = _scratch(block)
             store = (self.data, self.indices, self.indptr)
             code, at, j = sparse_rows(text, store, self.Y, self.state, plan, seen, *scratch)
@@ -165,16 +164,14 @@ def _reread(
         missing.add(cells[:n_missing], plan, n_labels)
 
 
+# The first byte of a line that is a row.
+_ROW = re.compile(rb"^[ \t\r\v\f]*+([^\n%])", re.MULTILINE)
+
+
 def _first_byte(text: bytes) -> bytes:
     """Return the first byte of the first line that is a row; nothing if there is none."""
-    at = 0
-    while at < len(text):
-        stop = text.index(b"\n", at)
-        line = text[at:stop].lstrip()
-        if line and not line.startswith(b"%"):
-            return line[:1]
-        at = stop + 1
-    return b""
+    match = _ROW.search(text)
+    return match[1] if match else b""
 
 
 def _counted(rows: int, header: TableHeader) -> int:
@@ -273,10 +270,16 @@ def stream_cells(
 def _chunks(blocks: Iterator[LineBlock], n_bytes: int) -> Iterator[list[LineBlock]]:
     """Yield blocks together, each time some that hold a row."""
     chunk: list[LineBlock] = []
+    size, n_bare = 0, 0
     for block in blocks:
-        chunk.append(block)
-        if sum(len(part.text) for part in chunk) >= n_bytes and any(_first_byte(part.text) for part in chunk):
+        n_bare += len(block.text)
+        if _first_byte(block.text):
+            chunk.append(block)
+            size, n_bare = size + len(block.text), 0
+        if n_bare > MOST_EMPTY:
+            raise UserError(f"more than {MOST_EMPTY} bytes without a row: this is no data file", block.path, block.line)
+        if size >= n_bytes:
             yield chunk
-            chunk = []
-    if any(_first_byte(part.text) for part in chunk):
+            chunk, size = [], 0
+    if chunk:
         yield chunk

@@ -15,7 +15,8 @@ from mlrank.datasets.formats.base import Columns, Format, LoadOptions, Source, S
 from mlrank.datasets.formats.cell_rows import DenseCells, labels_aside, stream_cells
 from mlrank.datasets.formats.growth import Growth
 from mlrank.datasets.formats.layout import Attribute, TableHeader, columns_layout, make_plan
-from mlrank.datasets.formats.names import read_labels
+from mlrank.datasets.formats.names import read_labels, repeated
+from mlrank.datasets.formats.room import check_columns
 from mlrank.datasets.formats.text import LineBlock, read_blocks, shown
 from mlrank.datasets.formats.writing import label_cells, refuse_wide
 from mlrank.errors import UserError
@@ -100,11 +101,13 @@ def label_columns(source: Source) -> int | tuple[str, ...]:
 
 def table_header(path: Path, names: list[str], separator: str = ",") -> TableHeader:
     """Return the columns of a table as attributes; their names must be there and differ."""
+    check_columns(len(names), "feature", path)
     for place, name in enumerate(names):
         if not name.strip():
             raise UserError(f"column {place + 1} has no name", path, 1)
-    if len(set(names)) < len(names):
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        if "\0" in name:
+            raise UserError(f"the column name {shown(name)} holds a NUL character", path, 1)
+    if (twice := repeated(names)) is not None:
         raise UserError(f"two columns are named {shown(twice)}", path, 1)
     attributes = tuple(Attribute(name, "numeric", (), 1, 1) for name in names)
     return TableHeader(path, "", attributes, _NAMES[separator])
@@ -125,6 +128,9 @@ def _open(path: Path, separator: str) -> tuple[TableHeader, Iterator[LineBlock]]
     if first is None:
         raise UserError("holds no header line", path)
     line, _, rest = first.text.partition(b"\n")
+    if (at := line.find(b"\0")) >= 0:
+        raise UserError("a NUL byte in the header line", path, 1, at + 1)
+    check_columns(line.count(separator.encode()), "feature", path)
     try:
         text = line.decode("utf-8").rstrip("\r")
         names = next(csv.reader([text], delimiter=separator, strict=True), [])

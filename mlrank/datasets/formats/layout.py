@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mlrank.datasets.formats import _codes as codes
+from mlrank.datasets.formats.names import repeated
 from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError, unknown_name
 
@@ -115,11 +116,11 @@ def columns_layout(header: TableHeader, labels: int | tuple[str, ...]) -> Column
             raise UserError(message, header.path)
         labels = tuple(attribute.name for attribute in (attributes[:labels] if labels > 0 else attributes[labels:]))
     declared = {attribute.name: attribute for attribute in attributes}
-    for place, name in enumerate(labels):
+    if (twice := repeated(labels)) is not None:
+        raise UserError(f"the label column {shown(twice)} is named twice", header.path)
+    for name in labels:
         if name not in declared:
             raise UserError(unknown_name("label column", plain_name(name), map(plain_name, declared)), header.path)
-        if name in labels[:place]:
-            raise UserError(f"the label column {shown(name)} is named twice", header.path)
         check_label(header, declared[name])
     return with_features(header, labels, (-1,) * len(labels), set(labels))
 

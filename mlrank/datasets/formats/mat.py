@@ -7,7 +7,7 @@ bytes) and its content, padded to 8 bytes.
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -28,7 +28,9 @@ from mlrank.datasets.formats.arrays import (
     stream_matrix,
 )
 from mlrank.datasets.formats.base import Format, LoadOptions, Source, StreamRequest, WriteJob
+from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError, unknown_name
+from mlrank.hardware import available_memory
 
 __all__ = ["MAT", "VARIABLES", "read_variables"]
 
@@ -42,6 +44,8 @@ _COMPLEX = 0x0800
 # A compressed variable may not grow beyond this many bytes.
 MOST_BYTES = 1 << 31
 _PIECE = 1 << 16
+MOST_DIMENSIONS, MOST_EXTENT = 32, 2**31 - 1
+_NAMES = ("label_names", "feature_names")
 
 
 def _read(source: Source) -> Dataset:
@@ -55,13 +59,15 @@ def _read(source: Source) -> Dataset:
         If a variable is missing or not of the right kind, or rows of X and Y differ in number.
     """
     path = only_part(source)
-    variables = read_variables(path)
+    given = [name.removesuffix("'") for name in (source.variables or {}).values()]
+    variables = read_variables(path, {*(given or VARIABLES), *_NAMES})
     names = dict(source.variables or {name: name for name in VARIABLES if name in variables})
     for role in names:
         if role not in VARIABLES:
             raise UserError(unknown_name("role of a variable", role, VARIABLES), path)
     if not {"X", "Y"} <= names.keys() or ("X_test" in names) != ("Y_test" in names):
-        there = ", ".join(f"{name} {np.shape(value)}" for name, value in variables.items() if is_matrix(value))
+        matrices = (entry for entry in variables.items() if is_matrix(entry[1]) or isinstance(entry[1], _Unread))
+        there = ", ".join(f"{name} {value.shape}" for name, value in matrices)
         example = 'variables: {X: data, Y: "target\'"}'
         message = f"say which variables hold X and Y, and X_test and Y_test, as in {example}"
         raise UserError(f"{message}. There are: {there or 'none'}", path)
@@ -74,7 +80,13 @@ def _read(source: Source) -> Dataset:
             raise UserError(f"{there}; write a ' behind a variable's name to transpose it", path)
         features.append((names["X" + suffix], X))
     X = stacked_matrix(path, features)
-    return arrays_dataset(source, X, labels, variables.get("label_names"), variables.get("feature_names"))
+    return arrays_dataset(source, X, labels, *(_names(path, variables, name) for name in _NAMES))
+
+
+def _names(path: Path, variables: dict[str, Any], name: str) -> Any:
+    if name in variables and variables[name] is None:
+        raise UserError(f"{name} must hold text", path)
+    return variables.get(name)
 
 
 def _named(path: Path, variables: dict[str, Any], name: str) -> Any:
@@ -96,13 +108,13 @@ def _stream(request: StreamRequest) -> Iterator[Features]:
         If X is missing or has other columns than those selected.
     """
     path = request.path
-    variables = read_variables(path)
+    variables = read_variables(path, {"X", "feature_names"})
     X = variables.get("X")
     if not is_matrix(X):
         raise UserError(f"has no matrix X; it holds {', '.join(variables) or 'nothing'}", path)
     request.notes.append("a MATLAB file is read whole, not block by block")
     matrix = real_matrix(path, "X", X)
-    take = match_columns(request, variables.get("feature_names"), matrix.shape)
+    take = match_columns(request, _names(path, variables, "feature_names"), matrix.shape)
     starts = range(0, matrix.shape[0], request.rows)
     yield from stream_matrix(path, (matrix[start : start + request.rows] for start in starts), take)
 
@@ -125,10 +137,11 @@ def _write(job: WriteJob) -> LoadOptions:
     return {"format": "mat"}
 
 
-def read_variables(path: Path) -> dict[str, Any]:
+def read_variables(path: Path, names: Set[str] | None = None) -> dict[str, Any]:
     """Return the matrices, and arrays of text, of a MAT-file by name; what is of another class is given as None.
 
-    Dense matrices have the types of numbers that they are stored with, and lie column by column.
+    Dense matrices have the types of numbers that they are stored with, and lie column by column. Of matrices other than
+    those of `names`, if given, only the shape is read.
 
     Raises
     ------
@@ -137,12 +150,12 @@ def read_variables(path: Path) -> dict[str, Any]:
     """
     try:
         with open(path, "rb") as file:
-            return _variables(path, file, os.fstat(file.fileno()).st_size)
+            return _variables(path, file, os.fstat(file.fileno()).st_size, names)
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror or error}", path) from error
 
 
-def _variables(path: Path, file: IO[bytes], size: int) -> dict[str, Any]:
+def _variables(path: Path, file: IO[bytes], size: int, names: Set[str] | None) -> dict[str, Any]:
     head = file.read(_HEADER)
     if head.startswith(b"\x89HDF\r\n\x1a\n") or head[:22] == b"MATLAB 7.3 MAT-file, P"[:22]:
         raise UserError("is MATLAB's version 7.3 (HDF5): save it with -v7", path)
@@ -153,11 +166,15 @@ def _variables(path: Path, file: IO[bytes], size: int) -> dict[str, Any]:
     variables: dict[str, Any] = {}
     try:
         for kind, piece in _file_elements(file, size - _HEADER, order):
+            variable = None
             if kind == _COMPRESSED:
-                kind, piece = next(_elements(_Piece(memoryview(_unpacked(piece.data)), order)))
-            if kind == _MATRIX:
-                name, value = _variable(piece)
-                variables[name] = value
+                variable = _unpacked_variable(piece, names)
+            elif kind == _MATRIX:
+                variable = _variable(piece, names)
+            if variable and variable[0] in variables:
+                raise _DamagedError(f"two variables have the name {shown(variable[0])}")
+            if variable:
+                variables[variable[0]] = variable[1]
     except (_DamagedError, zlib.error, StopIteration, UnicodeDecodeError, ValueError, MemoryError) as error:
         raise UserError(f"is damaged, or no MATLAB file: {error}", path) from error
     return variables
@@ -185,12 +202,13 @@ class _Piece:
 def _unpacked(data: memoryview) -> bytearray:
     # Piece by piece: at once, the library would hold the content twice.
     worker, content = zlib.decompressobj(), bytearray()
+    most = min(MOST_BYTES, available_memory() or MOST_BYTES)
     for start in range(0, len(data), _PIECE):
         content += worker.decompress(data[start : start + _PIECE])
-        if worker.eof or len(content) > MOST_BYTES:
+        if worker.eof or len(content) > most:
             break
-    if not worker.eof or len(content) > MOST_BYTES:
-        raise _DamagedError("a compressed variable is cut short or larger than 2 GB")
+    if not worker.eof or len(content) > most:
+        raise _DamagedError("a compressed variable is cut short or larger than 2 GB, or than the memory")
     return content
 
 
@@ -229,17 +247,39 @@ def _elements(piece: _Piece) -> Iterator[tuple[int, _Piece]]:
         at = start + (length if kind == _COMPRESSED else -(-length // padded) * padded)
 
 
-def _variable(piece: _Piece) -> tuple[str, Any]:
-    """Return the name and the value of a matrix element."""
+@dataclass(frozen=True)
+class _Unread:
+    """A matrix of numbers that is left out."""
+
+    shape: tuple[int, ...]
+
+
+def _unpacked_variable(packed: _Piece, names: Set[str] | None) -> tuple[str, Any] | None:
+    """Return the name and the value of a compressed element; None if it is no matrix element."""
+    # The head says whether the rest is to be unpacked.
+    head = _Piece(memoryview(zlib.decompressobj().decompress(packed.data[:_PIECE], _PIECE)), packed.order)
+    if head.words(0, 1)[0] == _MATRIX and names is not None:
+        found = _variable(_Piece(head.data[8:], head.order), frozenset())
+        if found[0] not in names:
+            return found
+    kind, piece = next(_elements(_Piece(memoryview(_unpacked(packed.data)), packed.order)))
+    return _variable(piece, names) if kind == _MATRIX else None
+
+
+def _variable(piece: _Piece, names: Set[str] | None = None) -> tuple[str, Any]:
+    """Return the name and the value of a matrix element; only its shape if it has none of the names."""
     elements = _elements(piece)
     flags = _next(elements)[1].words(0, 1)[0]
-    shape = tuple(int(size) for size in _numbers(*_next(elements)))
+    extents = _whole(*_next(elements))
     name = bytes(_next(elements)[1].data).decode("latin-1")
-    if len(shape) < 2 or min(shape) < 0:
-        raise _DamagedError(f"variable {name!r} has the shape {shape}")
+    if len(extents) < 2 or len(extents) > MOST_DIMENSIONS or extents.min() < 0 or extents.max() > MOST_EXTENT:
+        raise _DamagedError(f"variable {shown(name)} has the shape {shown(str(extents.tolist()))}")
+    shape = tuple(extents.tolist())
     kind = flags & 0xFF
     if flags & _COMPLEX or kind in _STRUCT_LIKE or len(shape) > 2:
         return name, None
+    if names is not None and name not in names:
+        return name, None if kind in (_CELL, _CHAR) else _Unread(shape)
     if kind == _CELL:
         return name, _cells(elements, shape)
     if kind == _CHAR:
@@ -265,6 +305,14 @@ def _numbers(kind: int, piece: _Piece) -> Any:
     return np.frombuffer(piece.data, dtype)
 
 
+def _whole(kind: int, piece: _Piece) -> Any:
+    """Return sizes or indices, which must be whole numbers."""
+    numbers = _numbers(kind, piece)
+    if numbers.dtype.kind not in "iu":
+        raise _DamagedError(f"sizes or indices are of the type {numbers.dtype}")
+    return numbers
+
+
 def _filled(values: Any, shape: tuple[int, ...]) -> Any:
     if values.size != shape[0] * shape[1]:
         raise _DamagedError(f"{values.size} numbers for the shape {shape}")
@@ -272,7 +320,7 @@ def _filled(values: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _sparse(elements: Iterator[tuple[int, _Piece]], shape: tuple[int, ...]) -> Any:
-    rows, starts, values = (_numbers(*_next(elements)) for _ in range(3))
+    rows, starts, values = _whole(*_next(elements)), _whole(*_next(elements)), _numbers(*_next(elements))
     starts = starts.astype(np.int64)
     if starts.size != shape[1] + 1 or starts[0] != 0 or (np.diff(starts) < 0).any():
         raise _DamagedError("the columns of a sparse matrix do not fit its shape")
@@ -283,14 +331,17 @@ def _sparse(elements: Iterator[tuple[int, _Piece]], shape: tuple[int, ...]) -> A
     rows = rows[:n_entries].astype(np.int64)
     if rows.size and not (0 <= rows.min() and rows.max() < shape[0]):
         raise _DamagedError("a sparse matrix has an entry beyond its last row")
-    return csc_array((values[:n_entries].astype(np.float64), rows, starts), shape=shape)
+    # Whole numbers of 64 bits stay so: whether they are floating-point numbers as well is checked later.
+    dtype = values.dtype.newbyteorder("=") if values.dtype.itemsize == 8 else np.float64
+    return csc_array((values[:n_entries].astype(dtype), rows, starts), shape=shape)
 
 
 def _cells(elements: Iterator[tuple[int, _Piece]], shape: tuple[int, ...]) -> Any:
     """Return the texts of a cell array; None if it holds anything else."""
     texts: list[str] = []
     for kind, piece in elements:
-        value = _variable(piece)[1] if kind == _MATRIX else None
+        # Cells within cells are no texts, however deep.
+        value = _variable(piece)[1] if kind == _MATRIX and _class_of(piece) == _CHAR else None
         if not (isinstance(value, np.ndarray) and value.dtype.kind == "U" and value.size <= 1):
             return None
         texts.append(str(value[0]) if value.size else "")
@@ -299,17 +350,24 @@ def _cells(elements: Iterator[tuple[int, _Piece]], shape: tuple[int, ...]) -> An
     return np.array(texts, object)
 
 
+def _class_of(piece: _Piece) -> int:
+    return _next(_elements(piece))[1].words(0, 1)[0] & 0xFF
+
+
 def _text(kind: int, piece: _Piece, shape: tuple[int, ...]) -> Any:
-    """Return the rows of a matrix of characters."""
+    """Return the rows of a matrix of characters; None for what can be no names."""
     if kind not in _TEXT:
         raise _DamagedError(f"text of the unknown type {kind}")
     coding = _TEXT[kind] + ("" if _TEXT[kind] != "utf-16" else "-le" if piece.order == "<" else "-be")
     letters = bytes(piece.data).decode(coding)
+    if "\0" in letters:
+        return None
     if shape[0] <= 1:
         return np.array([letters] if shape[0] else [], np.str_)
     if len(letters) != shape[0] * shape[1]:
         raise _DamagedError(f"{len(letters)} characters for the shape {shape}")
-    return np.array([letters[row :: shape[0]].rstrip() for row in range(shape[0])], np.str_)
+    # Rows of nothing are no names, and a few bytes can claim billions of them.
+    return np.array([letters[row :: shape[0]].rstrip() for row in range(shape[0])], np.str_) if letters else None
 
 
 MAT = Format(

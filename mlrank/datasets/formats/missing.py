@@ -8,6 +8,7 @@ from scipy.sparse import coo_array, csr_array, issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray
 from mlrank.datasets.formats import _codes as codes
+from mlrank.datasets.formats.room import check_room
 from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError, unknown_name
 
@@ -28,6 +29,10 @@ def check_impute(how: Any) -> None:
     """
     if how is not None and not isinstance(how, Mapping) and how not in IMPUTE:
         raise UserError(unknown_name("way to impute", how, IMPUTE))
+
+
+# A row and a column.
+PLACE_BYTES = 16
 
 
 class FilledFeatures(NamedTuple):
@@ -55,9 +60,12 @@ class MissingValues:
         rows, attributes = cells[:, 0], cells[:, 1]
         kind, to_y = plan.kind[attributes], plan.to_y[attributes]
         paths, one = kind == codes.CLASSES, to_y & (kind != codes.CLASSES)
+        nominal, plain = ~to_y & (kind == codes.NOMINAL), ~to_y & (kind < codes.NOMINAL)
+        # One missing cell stands for as many entries as there are classes, or values.
+        values = int((plan.first[attributes[nominal] + 1] - plan.first[attributes[nominal]]).sum())
+        check_room(PLACE_BYTES * (int(paths.sum()) * n_labels + values), "the list of missing values")
         self._labels.append((rows[one], plan.target[attributes[one]]))
         self._labels.append((np.repeat(rows[paths], n_labels), np.tile(np.arange(n_labels), int(paths.sum()))))
-        nominal, plain = ~to_y & (kind == codes.NOMINAL), ~to_y & (kind < codes.NOMINAL)
         self._features.append((rows[plain], plan.target[attributes[plain]]))
         for row, attribute in zip(rows[nominal], attributes[nominal], strict=True):
             columns = plan.column[plan.first[attribute] : plan.first[attribute + 1]]

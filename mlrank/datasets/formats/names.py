@@ -1,16 +1,17 @@
 """Label names beside the data: Mulan's XML (flat or nested) and plain text with one name a line."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from xml.sax import SAXParseException
 from xml.sax.handler import ContentHandler
 
+from mlrank.datasets.formats.room import MOST_COLUMNS, check_columns
 from mlrank.datasets.formats.text import read_whole, shown
 from mlrank.errors import UserError
 
-__all__ = ["LabelTree", "read_label_xml", "read_labels", "read_names"]
+__all__ = ["LabelTree", "read_label_xml", "read_labels", "read_names", "repeated"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,20 @@ class LabelTree:
     names: tuple[str, ...]
     parents: tuple[int, ...]
     places: tuple[tuple[int, int], ...]
+
+
+def repeated(names: Iterable[str]) -> str | None:
+    """Return the first name that occurred before; None if all differ.
+
+    >>> repeated(["a", "b", "c", "b", "a"])
+    'b'
+    """
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
 
 
 def read_labels(path: Path) -> LabelTree:
@@ -90,6 +105,8 @@ class _LabelHandler(ContentHandler):
             return
         if tag != "label":
             raise self._error(f"expected the element <label>, found <{tag}>")
+        if len(self.names) == MOST_COLUMNS["label"]:
+            raise self._error(f"more than {len(self.names)} labels are not supported")
         if "name" not in attrs:
             raise self._error("this <label> has no name attribute")
         self.parents.append(self._open[-1])
@@ -121,6 +138,9 @@ def read_names(path: Path, what: str = "label") -> LabelTree:
 
 def _text_lines(path: Path) -> Iterator[tuple[int, str]]:
     content = read_whole(path)
+    check_columns(content.count(b"\n"), "feature", path)
+    if (at := content.find(b"\0")) >= 0:
+        raise UserError("a NUL byte in a name", path, content.count(b"\n", 0, at) + 1)
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,8 +1,10 @@
 """NumPy's .npz: X, or the parts of a sparse X, with Y and what belongs to them, as named arrays."""
 
+import math
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -21,15 +23,17 @@ from mlrank.datasets.formats.arrays import (
     stream_matrix,
 )
 from mlrank.datasets.formats.base import Format, LoadOptions, Source, StreamRequest, WriteJob
+from mlrank.datasets.formats.room import check_columns, check_room
+from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError, unknown_name
-from mlrank.stored import DAMAGED
 
 __all__ = ["NPZ"]
 
 _SPARSE = ("X_data", "X_indices", "X_indptr", "X_shape")
 _ARRAYS = ("X", *_SPARSE, "Y", "known", "label_names", "feature_names", "train", "test")
-_UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, MemoryError)
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+# Bytes that are unpacked at a time.
+_PIECE = 1 << 18
 
 
 def _read(source: Source) -> Dataset:
@@ -41,69 +45,22 @@ def _read(source: Source) -> Dataset:
         If an array is missing, unknown, or not of the right kind.
     """
     path = only_part(source)
-    arrays = _load(path)
-    for name in arrays:
-        if name not in _ARRAYS:
-            raise UserError(unknown_name("array", name, _ARRAYS), path)
-    X = real_matrix(path, "X", arrays["X"] if "X" in arrays else _sparse_matrix(path, arrays))
-    Y, known = label_matrix(path, "Y", _array(path, arrays, "Y"))
-    if "known" in arrays:
-        mask, hidden = label_matrix(path, "known", arrays["known"])
-        if hidden is not None or known is not None:
-            raise UserError("where known says which entries are known, both known and Y must hold 0 and 1", path)
-        if mask.shape != Y.shape:
-            raise UserError(f"known has shape {mask.shape}, Y has shape {Y.shape}", path)
-        Y, known = Y & mask, mask
-    official = _official(path, arrays, X.shape[0])
-    names = arrays.get("label_names"), arrays.get("feature_names")
+    with _opened(path) as archive:
+        for name in archive.members:
+            if name not in _ARRAYS:
+                raise UserError(unknown_name("array", name, _ARRAYS), path)
+        X = real_matrix(path, "X", archive.read("X") if "X" in archive.members else _sparse_matrix(archive))
+        Y, known = label_matrix(path, "Y", archive.read("Y"))
+        if "known" in archive.members:
+            mask, hidden = label_matrix(path, "known", archive.read("known"))
+            if hidden is not None or known is not None:
+                raise UserError("where known says which entries are known, both known and Y must hold 0 and 1", path)
+            if mask.shape != Y.shape:
+                raise UserError(f"known has shape {mask.shape}, Y has shape {Y.shape}", path)
+            Y, known = Y & mask, mask
+        official = _official(archive, X.shape[0])
+        names = archive.get("label_names"), archive.get("feature_names")
     return arrays_dataset(source, X, [(Y, known)], *names, official)
-
-
-def _array(path: Path, arrays: Mapping[str, Any], name: str) -> Any:
-    if name not in arrays:
-        raise UserError(f"lacks the array {name}; it holds {', '.join(arrays) or 'none'}", path)
-    return arrays[name]
-
-
-def _load(path: Path) -> dict[str, Any]:
-    try:
-        with open(path, "rb") as file:
-            archive = np.load(file, allow_pickle=False)
-            if isinstance(archive, np.ndarray):
-                raise UserError("holds a single array, not an archive of named ones", path)
-            with archive:
-                return dict(archive)
-    except FileNotFoundError as error:
-        raise UserError("no such file", path) from error
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, OSError, ValueError, KeyError, MemoryError) as error:
-        raise UserError(f"cannot be read as .npz: {error_text(error)}", path) from error
-    except UserError:
-        raise
-    except Exception as error:  # a damaged archive reaches many parts of the library
-        raise UserError(f"cannot be read as .npz: {error_text(error)}", path) from error
-
-
-def _official(path: Path, arrays: Mapping[str, Any], n_samples: int) -> tuple[IntArray, IntArray] | None:
-    if ("train" in arrays) != ("test" in arrays):
-        raise UserError("train and test go together", path)
-    if "train" not in arrays:
-        return None
-    rows = [arrays[name] for name in ("train", "test")]
-    if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in rows):
-        raise UserError("train and test must be lists of row numbers", path)
-    if not np.array_equal(np.sort(np.concatenate(rows)), np.arange(n_samples)) or not all(part.size for part in rows):
-        raise UserError(f"train and test must hold each of the rows 0 to {n_samples - 1} once", path)
-    return rows[0].astype(np.int64), rows[1].astype(np.int64)
-
-
-def _sparse_matrix(path: Path, arrays: Mapping[str, Any]) -> csr_array:
-    data, indices, indptr, shape = (_array(path, arrays, name) for name in _SPARSE)
-    try:
-        return csr_array((data, indices, indptr), shape=tuple(int(size) for size in np.ravel(shape)))
-    except (ValueError, TypeError, IndexError, OverflowError) as error:
-        raise UserError(
-            f"X_data, X_indices, X_indptr and X_shape are no CSR matrix: {error_text(error)}", path
-        ) from error
 
 
 class _NpzMember(NamedTuple):
@@ -116,10 +73,117 @@ class _NpzMember(NamedTuple):
 
     def read(self, count: int) -> Any:
         """Return the next entries, flat."""
-        content = self.file.read(count * self.dtype.itemsize)
-        if len(content) != count * self.dtype.itemsize:
-            raise EOFError("an array ends too soon")
-        return np.frombuffer(content, self.dtype)
+        content = np.empty(count * self.dtype.itemsize, np.uint8)
+        view, at = content.data, 0
+        while at < len(content):
+            piece = self.file.read(min(_PIECE, len(content) - at))
+            if not piece:
+                raise EOFError("an array ends too soon")
+            view[at : at + len(piece)] = piece
+            at += len(piece)
+        return content.view(self.dtype)
+
+    def read_all(self) -> Any:
+        """Return the whole array."""
+        array = self.read(math.prod(self.shape)).reshape(self.shape, order="F" if self.by_column else "C")
+        # Behind the last byte the sum over all is checked.
+        self.file.read(1)
+        return array
+
+
+class _Archive:
+    """The arrays of an .npz file by name, each read when it is asked for."""
+
+    def __init__(self, path: Path, file: zipfile.ZipFile, stack: ExitStack) -> None:
+        self.path, self.file, self.stack = path, file, stack
+        self.members: dict[str, zipfile.ZipInfo] = {}
+        for member in file.infolist():
+            name = member.filename.removesuffix(".npy")
+            if name in self.members:
+                raise UserError(f"holds two arrays of the name {shown(name)}", path)
+            self.members[name] = member
+
+    def open(self, name: str) -> _NpzMember:
+        """Open an array; what it says of itself must fit its size, and the memory that there is."""
+        if name not in self.members:
+            there = ", ".join(map(str, islice(self.members, len(_ARRAYS)))) or "none"
+            raise UserError(f"lacks the array {name}; it holds {there}", self.path)
+        member = self.members[name]
+        file = self.stack.enter_context(self.file.open(member))
+        version = np.lib.format.read_magic(file)
+        if version not in _HEADERS:
+            raise ValueError(f"{name} is of version {version} of the npy format")
+        shape, by_column, dtype = _HEADERS[version](file)
+        if dtype.hasobject or dtype.itemsize == 0:
+            raise ValueError(f"{name} holds {dtype}, not numbers or text")
+        size = math.prod(shape) * dtype.itemsize
+        if min(shape, default=0) < 0 or size != member.file_size - file.tell():
+            raise ValueError(f"{name} has the shape {shape}, which does not fit its size")
+        return _NpzMember(file, shape, by_column, dtype)
+
+    def read(self, name: str) -> Any:
+        """Return an array."""
+        member = self.open(name)
+        check_room(math.prod(member.shape) * member.dtype.itemsize, f"{name} of shape {member.shape}", self.path)
+        return member.read_all()
+
+    def get(self, name: str) -> Any:
+        """Return an array, or None if there is none of the name."""
+        return self.read(name) if name in self.members else None
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[_Archive]:
+    """Open a file; whatever goes wrong with it in the block becomes a UserError."""
+    try:
+        with open(path, "rb") as file, ExitStack() as stack:
+            if file.read(6) == b"\x93NUMPY":
+                raise UserError("holds a single array, not an archive of named ones", path)
+            yield _Archive(path, stack.enter_context(zipfile.ZipFile(file)), stack)
+    except FileNotFoundError as error:
+        raise UserError("no such file", path) from error
+    except UserError:
+        raise
+    except Exception as error:  # a damaged archive reaches many parts of the library
+        raise UserError(f"cannot be read as .npz: {error_text(error)}", path) from error
+
+
+def _official(archive: _Archive, n_samples: int) -> tuple[IntArray, IntArray] | None:
+    path = archive.path
+    if ("train" in archive.members) != ("test" in archive.members):
+        raise UserError("train and test go together", path)
+    if "train" not in archive.members:
+        return None
+    rows = [archive.read(name) for name in ("train", "test")]
+    if any(part.ndim != 1 or part.dtype.kind not in "iu" for part in rows):
+        raise UserError("train and test must be lists of row numbers", path)
+    if not np.array_equal(np.sort(np.concatenate(rows)), np.arange(n_samples)) or not all(part.size for part in rows):
+        raise UserError(f"train and test must hold each of the rows 0 to {n_samples - 1} once", path)
+    return rows[0].astype(np.int64), rows[1].astype(np.int64)
+
+
+def _sparse_matrix(archive: _Archive) -> csr_array:
+    data, indices, indptr, shape = (archive.read(name) for name in _SPARSE)
+    n_rows, n_columns = _sparse_shape(archive.path, (indices, indptr), shape)
+    check_room(16.0 * n_rows, f"X of {n_rows} rows", archive.path)
+    try:
+        return csr_array((data, indices, indptr), shape=(n_rows, n_columns))
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        raise UserError(
+            f"X_data, X_indices, X_indptr and X_shape are no CSR matrix: {error_text(error)}", archive.path
+        ) from error
+
+
+def _sparse_shape(path: Path, numbers: tuple[Any, Any], shape: Any) -> tuple[int, int]:
+    """Return the shape of a sparse X; it, indices and starts of rows must be whole numbers."""
+    for name, part in zip(_SPARSE[1:], (*numbers, shape), strict=True):
+        if part.dtype.kind not in "iu":
+            raise UserError(f"{name} must hold whole numbers, found {part.dtype}", path)
+    if shape.shape != (2,) or shape.min() < 0:
+        raise UserError(f"X_shape must hold the numbers of rows and columns, found {shown(str(shape.tolist()))}", path)
+    n_rows, n_columns = map(int, shape)
+    check_columns(n_columns, "feature", path)
+    return n_rows, n_columns
 
 
 def _stream(request: StreamRequest) -> Iterator[Features]:
@@ -131,43 +195,30 @@ def _stream(request: StreamRequest) -> Iterator[Features]:
         If X is missing, damaged, or has other columns than those selected.
     """
     path = request.path
-    try:
-        with zipfile.ZipFile(path) as archive, ExitStack() as stack:
-            there = {name.removesuffix(".npy") for name in archive.namelist()}
-            names = _text(archive, "feature_names") if "feature_names" in there else None
-            if "X" in there:
-                X = _open(archive, stack, "X")
-                yield from stream_matrix(path, _dense_blocks(X, request.rows), match_columns(request, names, X.shape))
-            elif set(_SPARSE) <= there:
-                yield from _stream_sparse(request, archive, stack, names)
-            else:
-                raise UserError(f"holds neither X nor {', '.join(_SPARSE)}", path)
-    except FileNotFoundError as error:
-        raise UserError("no such file", path) from error
-    except _UNREADABLE as error:
-        raise UserError(f"cannot be read as .npz: {error_text(error)}", path) from error
+    with _opened(path) as archive:
+        names = archive.get("feature_names")
+        if "X" in archive.members:
+            X = _numbers(archive.open("X"))
+            take = match_columns(request, names, X.shape)
+            check_room(X.dtype.itemsize * X.shape[1] * min(request.rows, X.shape[0]), f"rows of {X.shape}", path)
+            yield from stream_matrix(path, _dense_blocks(path, X, request.rows), take)
+        elif set(_SPARSE) <= archive.members.keys():
+            yield from _stream_sparse(request, archive, names)
+        else:
+            raise UserError(f"holds neither X nor {', '.join(_SPARSE)}", path)
 
 
-def _open(archive: zipfile.ZipFile, stack: ExitStack, name: str) -> _NpzMember:
-    file = stack.enter_context(archive.open(f"{name}.npy"))
-    version = np.lib.format.read_magic(file)
-    if version not in _HEADERS:
-        raise ValueError(f"{name} is of version {version} of the npy format")
-    shape, by_column, dtype = _HEADERS[version](file)
-    if dtype.kind not in "biuf":
-        raise ValueError(f"{name} holds {dtype}, not numbers")
-    return _NpzMember(file, shape, by_column, dtype)
+def _numbers(member: _NpzMember) -> _NpzMember:
+    if member.dtype.kind not in "biuf":
+        raise ValueError(f"an array holds {member.dtype}, not numbers")
+    return member
 
 
-def _text(archive: zipfile.ZipFile, name: str) -> Any:
-    with archive.open(f"{name}.npy") as file:
-        return np.lib.format.read_array(file, allow_pickle=False)
-
-
-def _dense_blocks(X: _NpzMember, rows: int) -> Iterator[Any]:
+def _dense_blocks(path: Path, X: _NpzMember, rows: int) -> Iterator[Any]:
     n, width = X.shape
     if X.by_column:
         # Rows lie scattered over the file, so all of it is read.
+        check_room(n * width * X.dtype.itemsize, f"X of shape {X.shape}", path)
         whole = X.read(n * width).reshape((width, n)).T
         yield from (whole[start : start + rows] for start in range(0, n, rows))
         return
@@ -176,15 +227,14 @@ def _dense_blocks(X: _NpzMember, rows: int) -> Iterator[Any]:
         yield X.read(count * width).reshape(count, width)
 
 
-def _stream_sparse(
-    request: StreamRequest, archive: zipfile.ZipFile, stack: ExitStack, names: Any
-) -> Iterator[Features]:
+def _stream_sparse(request: StreamRequest, archive: _Archive, names: Any) -> Iterator[Features]:
     path = request.path
-    data, indices, indptr_of, shape_of = (_open(archive, stack, name) for name in _SPARSE)
-    shape = tuple(int(extent) for extent in shape_of.read(int(np.prod(shape_of.shape))))
+    data, indices = (_numbers(archive.open(name)) for name in _SPARSE[:2])
+    indptr, extents = (archive.read(name) for name in _SPARSE[2:])
+    shape = _sparse_shape(path, (indices, indptr), extents)
     take = match_columns(request, names, shape)
-    indptr = indptr_of.read(int(np.prod(indptr_of.shape))).astype(np.int64)
-    if len(indptr) != shape[0] + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any():
+    indptr = indptr.astype(np.int64)
+    if indptr.shape != (shape[0] + 1,) or indptr[0] != 0 or (np.diff(indptr) < 0).any():
         raise UserError("X_indptr is not that of a CSR matrix", path)
 
     def blocks() -> Iterator[Any]:
@@ -196,8 +246,7 @@ def _stream_sparse(
             stop = min(stop, start + (1 << 20), shape[0])
             part = indptr[start : stop + 1] - indptr[start]
             count = int(part[-1])
-            # Copied, for what puts the columns in order writes to them.
-            entries = (data.read(count).copy(), indices.read(count).copy())
+            entries = (data.read(count), indices.read(count))
             yield csr_array((*entries, part), shape=(stop - start, shape[1]))
             start = stop
 

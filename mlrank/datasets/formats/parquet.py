@@ -13,10 +13,12 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, as_dense
 from mlrank.datasets.dataset import Dataset
+from mlrank.datasets.formats.arrays import MOST_WHOLE, error_text
 from mlrank.datasets.formats.base import Format, LoadOptions, Source, StreamRequest, WriteJob, as_dataset
 from mlrank.datasets.formats.csv import label_columns, table_header
 from mlrank.datasets.formats.layout import columns_layout, make_plan
 from mlrank.datasets.formats.missing import MissingValues, nan_places
+from mlrank.datasets.formats.room import check_room
 from mlrank.datasets.formats.text import shown
 from mlrank.datasets.formats.writing import refuse_wide
 from mlrank.errors import UserError
@@ -40,6 +42,9 @@ def _read(source: Source) -> Dataset:
     for path, (names, _) in zip(source.parts[1:], heads[1:], strict=True):
         make_plan(table_header(path, names), layout)
     sizes = [size for _, size in heads]
+    # Beside X and Y, some columns at a time as the library holds them.
+    width = 8 * len(layout.feature_names) + len(layout.label_names) + 24
+    check_room(sum(sizes) * width, f"{sum(sizes)} rows of {len(heads[0][0])} columns", source.parts[0])
     X = np.empty((sum(sizes), len(layout.feature_names)))
     Y = np.empty((sum(sizes), len(layout.label_names)), np.bool_)
     missing, start = MissingValues(), 0
@@ -80,7 +85,7 @@ def _opened(path: Path) -> Iterator[Any]:
     except FileNotFoundError as error:
         raise UserError("no such file", path) from error
     except Exception as error:  # what a damaged file makes the library raise is not documented
-        raise UserError(f"cannot be read as Parquet: {' '.join(str(error).split())[:200]}", path) from error
+        raise UserError(f"cannot be read as Parquet: {error_text(error)}", path) from error
 
 
 def _head(path: Path) -> tuple[list[str], int]:
@@ -102,7 +107,9 @@ def _columns(path: Path, n_rows: int, names: Sequence[str]) -> Iterator[tuple[sl
     with _opened(path) as file:
         for first in range(0, len(names), step):
             some = list(names[first : first + step])
-            table = file.read(columns=some, use_threads=False).to_pandas()[some]
+            read = file.read(columns=some, use_threads=False)
+            _check_whole(path, read)
+            table = read.to_pandas()[some]
             _check_types(path, table)
             values: FloatArray = table.to_numpy(np.float64, na_value=np.nan)
             row, column = next(iter(np.argwhere(np.isinf(values))), (None, 0))
@@ -117,6 +124,20 @@ def _check_types(path: Path, table: Any) -> None:
     for name, dtype in table.dtypes.items():
         if not (pd.api.types.is_numeric_dtype(dtype) or pd.api.types.is_bool_dtype(dtype)):
             raise UserError(f"column {shown(name)} holds {dtype}, not numbers: remove it or turn it into numbers", path)
+
+
+def _check_whole(path: Path, table: Any) -> None:
+    """Refuse whole numbers that are no 64-bit floating-point numbers; they would be rounded."""
+    from pyarrow.compute import min_max
+    from pyarrow.types import is_int64, is_uint64
+
+    for place, column in enumerate(table.schema):
+        if not (is_int64(column.type) or is_uint64(column.type)):
+            continue
+        for number in min_max(table.column(place)).as_py().values():
+            if number is not None and abs(number) > MOST_WHOLE:
+                message = f"column {shown(column.name)} holds the whole number {number}"
+                raise UserError(f"{message}: beyond 2^53 they would be rounded", path)
 
 
 def _marks(path: Path, values: FloatArray, names: Sequence[str]) -> BoolArray:
@@ -141,6 +162,7 @@ def _stream(request: StreamRequest) -> Iterator[Features]:
     with _opened(path) as file:
         request.notes.extend(request.selection.match(list(file.schema_arrow.names), path)[1])
         for batch in file.iter_batches(batch_size=request.rows, columns=features):
+            _check_whole(path, batch)
             table = batch.to_pandas()[features]
             for name, dtype in table.dtypes.items():
                 if dtype.kind not in "biuf":

@@ -10,7 +10,7 @@ import numpy as np
 
 from mlrank.arrays import FloatArray, IntArray
 from mlrank.datasets.formats.text import shown
-from mlrank.errors import UserError
+from mlrank.errors import LONGEST_COMPARED, UserError, comparable
 from mlrank.stored import numbered
 
 __all__ = ["Selection"]
@@ -93,7 +93,8 @@ class Selection:
         return frozenset((*self.features, *self.labels))
 
     def _lacks(self, missing: list[str], columns: Sequence[str]) -> str:
-        near = get_close_matches(missing[0], [name for name in columns if name not in self._known], n=1, cutoff=0.8)
+        others = comparable(name for name in columns if name not in self._known)
+        near = get_close_matches(missing[0][:LONGEST_COMPARED], others, n=1, cutoff=0.8)
         hint = f"; is {shown(missing[0])} the column {shown(near[0])}?" if near else ""
         there = f"; it has {len(columns)} columns: {_listed(columns)}" if len(missing) == len(self.features) else hint
         return f"lacks {len(missing)} of the {len(self.features)} features of {self.owner}: {_listed(missing)}{there}"

@@ -13,12 +13,14 @@ from typing import IO, NoReturn, cast
 
 from mlrank.errors import UserError
 
-__all__ = ["LineBlock", "file_stem", "is_packed", "read_blocks", "read_whole", "shown"]
+__all__ = ["LineBlock", "check_regular", "file_stem", "is_packed", "read_blocks", "read_whole", "shown"]
 
 # A quarter of a megabyte amortises the overhead of a call; more would only raise the peak memory.
 BLOCK_SIZE = 1 << 18
 # No row of numbers is longer; a line without end must not fill the memory.
 MOST_LINE = 1 << 28
+# So much text without a single row or declaration is no data.
+MOST_EMPTY = 1 << 26
 # Lists of labels are read at once; a small packed file may hold more than the memory does.
 MOST_WHOLE = 1 << 26
 
@@ -89,6 +91,20 @@ def read_whole(path: Path) -> bytes:
     return b"".join(pieces)
 
 
+def check_regular(path: Path) -> None:
+    """Refuse what is there and no file: a folder, or a device or pipe, which has no end or can be read only once.
+
+    Raises
+    ------
+    UserError
+        If it is one.
+    """
+    if path.is_dir():
+        raise UserError("is a folder; name a file in it", path)
+    if path.exists() and not path.is_file():
+        raise UserError("is no regular file, and others may have no end: copy it into one", path)
+
+
 def is_packed(path: Path) -> bool:
     """Return whether a file is compressed.
 
@@ -121,6 +137,8 @@ def shown(text: bytes | str, limit: int = 40) -> str:
     >>> shown(b"2,\\t5")
     "'2,\\\\t5'"
     """
+    if isinstance(text, str) and len(text) <= limit and text.isprintable():
+        return f"'{text}'"
     # Cut first: a cell of a damaged file may be the rest of the file.
     head = text[: 4 * limit]
     words = head if isinstance(head, str) else head.decode("utf-8", "replace")

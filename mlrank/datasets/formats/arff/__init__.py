@@ -78,7 +78,12 @@ def meka_labels(relation: str) -> int | None:
     (-6, None)
     """
     match = _MEKA.search(relation)
-    return int(match[1]) if match else None
+    return _count(match) if match else None
+
+
+def _count(match: re.Match[str]) -> int:
+    # Twelve digits are more attributes than any file has, and int() refuses thousands of them.
+    return int(match[1][:12])
 
 
 def _meka_count(header: TableHeader, source: Source) -> int | tuple[str, ...]:
@@ -88,9 +93,10 @@ def _meka_count(header: TableHeader, source: Source) -> int | tuple[str, ...]:
     if not match:
         raise UserError("the relation's name has no -C n, by which MEKA says which attributes are labels", header.path)
     if "filters" in match[2]:
-        message = f"the relation's name says -C {match[1]} and names later filters, which may have moved the labels"
+        count = _count(match)
+        message = f"the relation's name says -C {count} and names later filters, which may have moved the labels"
         raise UserError(f"{message}: give the Mulan XML file as labels, or set label_columns", header.path)
-    return int(match[1])
+    return _count(match)
 
 
 def _which_labels(path: Path) -> str:

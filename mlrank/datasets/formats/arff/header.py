@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from mlrank.datasets.formats.layout import Attribute, TableHeader
-from mlrank.datasets.formats.text import LineBlock, read_blocks, shown
+from mlrank.datasets.formats.text import MOST_EMPTY, LineBlock, read_blocks, shown
 from mlrank.errors import UserError, unknown_name
 
 __all__ = ["read_header"]
+
+
+# Ancestors of a class.
+DEEPEST = 100
 
 
 def read_header(path: Path) -> tuple[TableHeader, Iterator[LineBlock]]:
@@ -38,7 +42,7 @@ def read_header(path: Path) -> tuple[TableHeader, Iterator[LineBlock]]:
             relation = line.text[start:].decode("utf-8", "replace").strip()
         elif keyword == "attribute":
             _add(_attribute(line, start), attributes, first_lines, line)
-        elif keyword:
+        else:
             raise line.error(0, unknown_name("ARFF keyword", "@" + keyword, ["@relation", "@attribute", "@data"]))
     raise UserError("no @data line: not an ARFF file, or cut short", path)
 
@@ -61,12 +65,31 @@ class _Line(NamedTuple):
 
 
 def _lines(blocks: Iterator[LineBlock]) -> Iterator[_Line]:
+    """Yield the lines that are neither blank nor comments.
+
+    Raises
+    ------
+    UserError
+        If so much of both comes without a declaration between that this is no header.
+    """
+    passed = 0
     for block in blocks:
         start, number = 0, block.line
         while start < len(block.text):
+            first = _NOTHING.match(block.text, start).end()  # type: ignore[union-attr]
+            if first > start:
+                number += block.text.count(b"\n", start, first)
+                passed += first - start
+                start = first
+                continue
             stop = block.text.index(b"\n", start) + 1
-            yield _Line(block.text[start : stop - 1], number, block.path, block, stop)
-            start, number = stop, number + 1
+            line = _Line(block.text[start : stop - 1], number, block.path, block, stop)
+            if (at := line.text.find(b"\0")) >= 0:
+                raise line.error(at, "a NUL byte in the header: this is no ARFF file, or a damaged one")
+            yield line
+            passed, start, number = 0, stop, number + 1
+        if passed > MOST_EMPTY:
+            raise UserError(f"more than {MOST_EMPTY} bytes of blanks and comments: this is no ARFF file", block.path)
 
 
 # Most lines of most headers; anything else, right or wrong, takes the careful way.
@@ -74,21 +97,23 @@ _PLAIN = re.compile(
     rb"@attribute[ \t]+([^\s'\"{]+)[ \t]+(?:(numeric|real|integer)|{[ \t]*([01])[ \t]*,[ \t]*([01])[ \t]*})[ \t\r]*",
     re.IGNORECASE,
 )
+# Whole lines of nothing, or of a comment.
+_NOTHING = re.compile(rb"(?:[ \t\r\v\f]*(?:%[^\n]*)?\n)*+")
 _KEYWORD = re.compile(rb"\s*@([A-Za-z]+)\s*")
 _QUOTED = rb"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\""""
 _NAME = re.compile(_QUOTED + rb"""|([^\s'"{][^\s{]*)""")
-_VALUE = re.compile(rb"\s*(?:" + _QUOTED + rb"""|([^\s,}'"][^,}]*))\s*([,}])""")
+# Blanks behind a bare value belong to it at first: were they matched once more, a long run of them would take quadratic
+# time.
+_VALUE = re.compile(rb"\s*(?:(?:" + _QUOTED + rb""")\s*|([^\s,}'"][^,}]*))([,}])""")
 _TYPE = re.compile(rb"[A-Za-z]+")
 _NUMERIC = ("numeric", "real", "integer")
 _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 
 
 def _keyword(line: _Line) -> tuple[str, int]:
-    content = line.text.lstrip()
-    if not content or content.startswith(b"%"):
-        return "", 0
     match = _KEYWORD.match(line.text)
     if not match:
+        content = line.text.lstrip()
         raise line.error(len(line.text) - len(content), f"expected @attribute or @data, found {shown(content)}")
     return match[1].decode("ascii").lower(), match.end()
 
@@ -167,6 +192,10 @@ def _classes(line: _Line, start: int, name: str) -> tuple[str, ...]:
     text = _decoded(line, line.text[start:], start).strip()
     classes = tuple(part.strip() for part in text.split(","))
     for part in classes:
+        # The paths of all ancestors are written out.
+        if (depth := part.count("/")) > DEEPEST:
+            message = f"attribute {shown(name)}: class {shown(part)} has {depth} ancestors, more than {DEEPEST}"
+            raise line.error(start, message)
         if not all(part.split("/")):
             raise line.error(start, f"attribute {shown(name)}: class {shown(part)} is not a path such as 2/1/3")
     return classes

@@ -18,9 +18,10 @@ from mlrank.arrays import Features
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats.base import Columns, Format, LoadOptions, Source, StreamRequest, WriteJob
 from mlrank.datasets.formats.growth import Growth
-from mlrank.datasets.formats.libsvm.numbering import MOST_COLUMNS, find_number
+from mlrank.datasets.formats.libsvm.numbering import find_number
 from mlrank.datasets.formats.libsvm.rows import NumberedRows
 from mlrank.datasets.formats.names import LabelTree, read_labels, read_names
+from mlrank.datasets.formats.room import MOST_COLUMNS
 from mlrank.datasets.formats.text import LineBlock, read_blocks, shown
 from mlrank.datasets.formats.writing import entries, refuse_unknown
 from mlrank.errors import UserError

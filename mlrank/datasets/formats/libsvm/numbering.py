@@ -9,13 +9,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from mlrank.datasets.formats.names import LabelTree
+from mlrank.datasets.formats.room import MOST_COLUMNS
 from mlrank.datasets.formats.text import read_blocks
 from mlrank.errors import UserError
 
 __all__ = ["Numbering", "find_number"]
-
-# Every column has a name, and Y is dense: a stray large number must not fill the memory.
-MOST_COLUMNS = {"feature": 1 << 23, "label": 1 << 20}
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from mlrank.datasets.formats.growth import Growth, no_room, resized
 from mlrank.datasets.formats.libsvm.numbering import Numbering
 from mlrank.datasets.formats.names import LabelTree
 from mlrank.datasets.formats.numbers import cell_at, reread_numbers
+from mlrank.datasets.formats.room import NAME_BYTES, check_room
 from mlrank.datasets.formats.text import LineBlock
 from mlrank.errors import UserError
 
@@ -45,7 +46,7 @@ class NumberedRows:
         from mlrank.datasets.formats.libsvm._kernels import label_rows
 
         pairs = block.text.count(b":")
-        self._make_room(len(block.text), block.n_lines, pairs, block.n_lines + block.text.count(b","))
+        self._make_room(block, pairs, block.n_lines + block.text.count(b","))
         slow = np.empty((pairs, 3), np.int64)
         text = np.frombuffer(block.text, np.uint8)
         store = (self.data, self.indices, self.indptr, self.ids, self.id_indptr)
@@ -57,12 +58,12 @@ class NumberedRows:
             raise _error(code, block, at)
         reread_numbers(block, slow[:n_slow], self.data)
 
-    def _make_room(self, n_bytes: int, rows: int, pairs: int, ids: int) -> None:
+    def _make_room(self, block: LineBlock, pairs: int, ids: int) -> None:
         row, entry, label = self.state[:3].tolist()
-        self.growth.passed(n_bytes)
-        n_rows = self.growth.room(len(self.indptr) - 1, row, rows, n_bytes)
-        n_entries = self.growth.room(len(self.data), entry, pairs, n_bytes)
-        self._resize(n_rows, n_entries, self.growth.room(len(self.ids), label, ids, n_bytes))
+        self.growth.passed(block, row)
+        n_rows = self.growth.room(block, len(self.indptr) - 1, row, block.n_lines, 12)
+        n_entries = self.growth.room(block, len(self.data), entry, pairs, 12)
+        self._resize(n_rows, n_entries, self.growth.room(block, len(self.ids), label, ids, 4))
 
     def _resize(self, n_rows: int, n_entries: int, n_ids: int) -> None:
         self.data, self.indices = resized(self.data, n_entries), resized(self.indices, n_entries)
@@ -95,6 +96,9 @@ class NumberedRows:
         # Where the width is declared, a part that does not reach it says nothing.
         narrower = features.narrower(base + n_features) if declared[0] is None and not feature_tree else ()
         notes = (*counted, *narrower)
+        # Names, and Y, of which every entry is there.
+        room = NAME_BYTES * (n_labels + n_features) + self.ends[-1] * n_labels
+        check_room(room, f"{self.ends[-1]} rows of {n_labels} labels and {n_features} features", source.parts[0])
         Y = self._label_matrix(n_labels, label_base)
         if np.count_nonzero(Y) != self.ids.size:
             labels.check_repeats()

@@ -1,14 +1,16 @@
 """Processes that share files: locks that end with their holder, interrupts that wait, and whether a process runs."""
 
+import hashlib
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["locked", "process_started", "signals_held"]
+__all__ = ["has_ended", "locked", "process_name", "process_started", "signals_held"]
 
 # Seconds between two attempts to get a lock that another process holds.
 POLL_SECONDS = 0.01
@@ -60,6 +62,25 @@ def signals_held() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL if handler is None else handler)
         for late in arrived:
             signal.raise_signal(late)
+
+
+def process_name() -> str:
+    """Return a name of this process that no other has: a digest of its machine, its number and its start."""
+    return f"{_machine()}-{os.getpid()}-{process_started(os.getpid())}"
+
+
+def has_ended(name: str) -> bool | None:
+    """Return whether the process of a name has ended; None where that cannot be seen: it is of another machine."""
+    machine, _, process = name.partition("-")
+    pid, _, started = process.partition("-")
+    if machine != _machine() or not pid.isdigit():
+        return None
+    now = process_started(int(pid))
+    return None if now == "running" else now != started
+
+
+def _machine() -> str:
+    return hashlib.blake2b(socket.gethostname().encode(), digest_size=3).hexdigest()
 
 
 def process_started(pid: int) -> str | None:

@@ -75,20 +75,14 @@ def run_experiment(
     with _pools(config, results_dir, jobs) as pool_of:
         planned = plan_cells(config)
         folder = RunFolder.create(results_dir, config.name)
-        folder.write_config(config.resolved())
-        folder.write_planned(cell.key for _, mine in planned for cell in mine)
-        folder.write_environment()
-        for data, _ in planned:
-            dataset = data.dataset
-            folder.write_names(dataset.name, data.hash, DataNames(dataset.label_names, dataset.feature_names))
         notify = _logging(folder, log_level, notify)
         requested = jobs if isinstance(jobs, int) else None
         fitting = 0
         if requested is not None:
             fitting = workers_that_fit(requested, _largest_fit(planned), available_memory())
         with WorkLocks(folder.path / "claims") as claims, pool_of(fitting) as workers:
-            if claims.alone():
-                folder.sweep()
+            folder.sweep()
+            _write_plan(folder, config, planned)
             coordinator = Coordinator(folder, claims, workers, notify, retry_failed)
             todo = [(data, [cell for cell in mine if not coordinator.finished(cell)]) for data, mine in planned]
             notify(_plan_event(config, planned, todo, coordinator, fitting or None, requested))
@@ -97,7 +91,17 @@ def run_experiment(
                     workers.load(data.task_data)
                     coordinator.search(mine)
                     coordinator.refit(mine)
-    return write_tables(folder, config.metrics)
+            return write_tables(folder, config.metrics)
+
+
+def _write_plan(folder: RunFolder, config: ExperimentConfig, planned: Sequence[Planned]) -> None:
+    """Write what the folder says of an experiment before its first fit."""
+    folder.write_config(config.resolved())
+    folder.write_planned(cell.key for _, mine in planned for cell in mine)
+    folder.write_environment()
+    for data, _ in planned:
+        dataset = data.dataset
+        folder.write_names(dataset.name, data.hash, DataNames(dataset.label_names, dataset.feature_names))
 
 
 def _pools(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from mlrank.errors import os_errors
+from mlrank.processes import has_ended, process_name
 from mlrank.stored import dump_json, npz_bytes, plain
 
 __all__ = [
@@ -19,12 +20,14 @@ __all__ = [
     "os_errors",
     "plain",
     "safe_name",
+    "sweep_parts",
     "whole_file",
     "write_atomic",
 ]
 
 # Endings, and what a file is called until it is whole, need some of the 255 bytes that most systems allow.
 MOST_NAME = 200
+LEFT_SECONDS = 3600.0
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+ -]")
 
 
@@ -88,7 +91,7 @@ def write_atomic(path: Path, content: bytes) -> None:
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Give a file beside `path`, which takes its place when the block ends, flushed to the disk; see `write_atomic`."""
     make_folder(path.parent)
-    part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+    part = path.with_name(f"{path.name}.{process_name()}.{uuid.uuid4().hex[:8]}.part")
     with os_errors("write the file", path):
         try:
             # Not tempfile: its files are readable by their owner alone, whatever the umask says.
@@ -101,3 +104,29 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
             with suppress(OSError):
                 part.unlink()
             raise
+
+
+def sweep_parts(folder: Path, now: float) -> None:
+    """Remove the files below `folder` that a process left half written when it ended.
+
+    Whether a process of another machine has ended is not seen from here: what it writes is taken for left behind
+    LEFT_SECONDS after the last byte, by the clock of the file system.
+
+    Parameters
+    ----------
+    folder : Path
+    now : float
+        The time of a file that was written just now.
+
+    Raises
+    ------
+    UserError
+        If the system refuses.
+    """
+    with os_errors("tidy up", folder):
+        for inside, _, names in os.walk(folder):
+            for part in (Path(inside, name) for name in names if name.endswith(".part")):
+                with suppress(FileNotFoundError):  # it is whole by now, or another process was here first
+                    ended = has_ended(part.name.split(".")[-3]) if part.name.count(".") > 2 else None
+                    if now - part.stat().st_mtime > LEFT_SECONDS if ended is None else ended:
+                        part.unlink()

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mlrank.errors import UserError
-from mlrank.records.atomic import dump_json, make_folder, npz_bytes, os_errors, safe_name, write_atomic
+from mlrank.records.atomic import dump_json, make_folder, npz_bytes, os_errors, safe_name, sweep_parts, write_atomic
 from mlrank.records.journal import Journal
 from mlrank.records.run import FORMAT, RunRecord
 from mlrank.records.software import environment
@@ -112,6 +112,8 @@ class RunFolder:
         ------
         UserError
         """
+        # Before the mark is looked for: a process that starts at this moment writes the mark first.
+        filled = any((self.path / name).exists() for name in CONTENTS)
         path = self.path / MARK
         if path.exists():
             with os_errors("read the format", path):
@@ -121,7 +123,7 @@ class RunFolder:
             except (ValueError, KeyError, TypeError) as error:
                 raise UserError("damaged mark of the results folder's format", path) from error
         else:
-            found = FORMAT - 1 if any((self.path / name).exists() for name in CONTENTS) else FORMAT
+            found = FORMAT - 1 if filled else FORMAT
         _check_format(found, self.path)
 
     def write_mark(self) -> None:
@@ -134,10 +136,8 @@ class RunFolder:
         return Journal(self.path / "trials.jsonl")
 
     def sweep(self) -> None:
-        """Remove files that a killed process left half written; nobody else may be at work on the folder."""
-        with os_errors("tidy up", self.path):
-            for part in self.path.rglob("*.part"):
-                part.unlink(missing_ok=True)
+        """Remove files that killed processes left half written, right after `create`; others may be at work."""
+        sweep_parts(self.path, (self.path / MARK).stat().st_mtime)
 
     def write_config(self, config: Mapping[str, object]) -> None:
         """Write the resolved configuration, keys in the order given."""
@@ -189,7 +189,8 @@ class RunFolder:
             If the system refuses, or the file holds another run because the disk does not tell letter case.
         """
         path = self._run_path(*record.names)
-        if path.exists() and (old := _read_record(path)).names != record.names:
+        old = _read_record(path)
+        if old is not None and old.names != record.names:
             message = f"this disk does not tell letter case, and the file already holds the run {old.label}"
             raise UserError(message, path)
         arrays_path, model_path = (path.with_suffix(ending) for ending in (".npz", ".model"))
@@ -206,8 +207,7 @@ class RunFolder:
 
     def find_run(self, dataset: str, split: str, method: str) -> RunRecord | None:
         """Return the record of one run, or None if it has not been run."""
-        path = self._run_path(dataset, split, method)
-        record = _read_record(path) if path.exists() else None
+        record = _read_record(self._run_path(dataset, split, method))
         return record if record is not None and record.names == (dataset, split, method) else None
 
     def write_planned(self, keys: Iterable[str]) -> None:
@@ -225,7 +225,8 @@ class RunFolder:
         UserError
             If a record is damaged.
         """
-        records = [_read_record(path) for path in sorted(self.path.glob("runs/*/*/*.json"))]
+        stored = map(_read_record, sorted(self.path.glob("runs/*/*/*.json")))
+        records = [record for record in stored if record is not None]
         keys = self.planned_keys()
         if keys is not None:
             records = [record for record in records if record.key in keys]
@@ -324,9 +325,13 @@ def _check_format(found: int, path: Path) -> None:
         raise UserError(f"{message}--results folder or delete it", path)
 
 
-def _read_record(path: Path) -> RunRecord:
+def _read_record(path: Path) -> RunRecord | None:
+    """Return the record of a run, None if there is none: another process may be about to replace it."""
     with os_errors("read the run", path):
-        content = path.read_bytes()
+        try:
+            content = path.read_bytes()
+        except FileNotFoundError:
+            return None
     try:
         values = json.loads(content)
         if (found := values["format"]) == FORMAT:

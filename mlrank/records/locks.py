@@ -54,11 +54,16 @@ class WorkLocks:
         self._pulse = threading.Thread(target=self._beat, daemon=True)
 
     def __enter__(self) -> "WorkLocks":
-        make_folder(self.folder)
-        write_atomic(self.folder / self.owner, dump_json(_this_process()).encode())
-        self._clean()
+        make_folder(self.folder.parent)
+        # Under the lock: another process may be removing the folder as it ends.
+        with os_errors("read the claims", self.folder), locked(self._lock):
+            self._register()
+            self._clean()
         self._pulse.start()
         return self
+
+    def _register(self) -> None:
+        write_atomic(self.folder / self.owner, dump_json(_this_process()).encode())
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -67,9 +72,8 @@ class WorkLocks:
         self._pulse.join()
         for key in tuple(self.held):
             self.release(key)
-        with suppress(OSError):
+        with suppress(OSError), locked(self._lock):
             (self.folder / self.owner).unlink(missing_ok=True)
-        with suppress(OSError, UserError):
             self._clean()
             self.folder.rmdir()  # refused while another process is at work
 
@@ -86,14 +90,10 @@ class WorkLocks:
 
     def release(self, key: str) -> None:
         """Give up a claim: the work is done, and stored."""
-        self.held.discard(key)
-        with suppress(OSError):
-            (self.folder / key).unlink()
-
-    def alone(self) -> bool:
-        """Whether no other process is at work on the folder."""
-        others = (owner for owner in self.folder.glob(f"{OWNER}*") if owner.name != self.owner)
-        return not any(_alive(owner, self._watch.silent) for owner in others)
+        if key in self.held:
+            self.held.discard(key)
+            with suppress(OSError):
+                (self.folder / key).unlink()
 
     def _create(self, path: Path) -> bool:
         # An interrupt right after the file is made would leave a claim without a name, which counts as alive for long.
@@ -121,17 +121,23 @@ class WorkLocks:
             return self._create(path)
 
     def _clean(self) -> None:
-        """Remove what dead processes left behind."""
-        with os_errors("read the claims", self.folder), locked(self._lock):
-            for path in sorted(self.folder.iterdir()):  # claims first, then owners
-                in_use = _alive if path.name.startswith(OWNER) else _owned
-                if not in_use(path, self._watch.silent):
-                    path.unlink(missing_ok=True)
+        """Remove what dead processes left behind; under the lock."""
+        for path in sorted(self.folder.iterdir()):  # claims first, then owners
+            in_use = _alive if path.name.startswith(OWNER) else _owned
+            if not in_use(path, self._watch.silent):
+                path.unlink(missing_ok=True)
 
     def _beat(self) -> None:
         while not self._ended.wait(HEARTBEAT_SECONDS):
-            with suppress(OSError):
-                (self.folder / self.owner).touch()
+            try:
+                os.utime(self.folder / self.owner)
+            except FileNotFoundError:
+                # This process was stopped for so long that it counted as dead: its claims may be others' by now.
+                self.held.clear()
+                with suppress(OSError, UserError), locked(self._lock):
+                    self._register()
+            except OSError:
+                pass
 
 
 class _Watch:

@@ -1,6 +1,8 @@
 """Killed processes and shared folders: nothing is lost, nothing made twice, and the results have the same bytes."""
 
 import signal
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -9,7 +11,7 @@ from mlrank.config import load_config
 from mlrank.experiment import run
 from mlrank.records import RunFolder
 from mlrank.search.shared_memory import map_folder
-from tests.experiment.kills import finish, journal_keys, kill_at_random, slow_config, start
+from tests.experiment.kills import ROOT, finish, journal_keys, kill_at_random, slow_config, start
 from tests.experiment.test_run import contents
 
 
@@ -19,6 +21,13 @@ def test_a_run_killed_at_random_points_ends_with_the_same_bytes(tmp_path, monkey
     kill_at_random(config, tmp_path / "killed", np.random.default_rng(5), times=2, most_jobs=1)
     whole = run(load_config(config), tmp_path / "whole", jobs=1)
     assert contents(RunFolder(tmp_path / "killed" / "small")) == contents(whole)
+
+
+def test_processes_that_start_at_the_same_moment_do_not_get_into_each_others_way(tmp_path):
+    # In a process of its own, which forks others. `make soak` starts 10 000.
+    command = [sys.executable, "-m", "tests.soak.starts", "12", "6"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
 
 
 def test_two_processes_share_a_folder_and_one_may_be_killed(tmp_path, monkeypatch):

@@ -1,5 +1,8 @@
 import json
 import os
+import subprocess
+import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +12,7 @@ import pytest
 from mlrank import __version__
 from mlrank.errors import UserError
 from mlrank.records import FORMAT, DataNames, RunFolder, atomic, checkout_commit, environment, folder, software_info
+from mlrank.records.atomic import LEFT_SECONDS, whole_file
 from mlrank.records.run import MetricRecord
 from tests.stats.records import record as made
 
@@ -166,6 +170,65 @@ def test_leftovers_of_a_crash_are_not_read(tmp_path):
     results.write_run(record(), {})
     (tmp_path / "runs/yeast/official/Rank-SVM.json.0123.part").write_text("{half")
     assert len(results.runs()) == 1
+
+
+def ended_process():
+    """Return the name that a process had which has ended."""
+    script = "from mlrank.processes import process_name; print(process_name())"
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_parts_of_ended_processes_are_swept_and_those_of_running_ones_stay(tmp_path):
+    folder = RunFolder.create(tmp_path, "demo")
+    here = folder.path / "runs"
+    left, old = f"x.json.{ended_process()}.0123abcd.part", time.time() - LEFT_SECONDS - 60
+    for name in (
+        left,
+        "x.json.0000-elsewhere.part",
+        "y.json.ffffff-17-42.0123abcd.part",
+        "z.json.ffffff-17-42.45.part",
+    ):
+        here.mkdir(exist_ok=True)
+        (here / name).write_text("half")
+    for name in ("x.json.0000-elsewhere.part", "z.json.ffffff-17-42.45.part"):
+        os.utime(here / name, (old, old))
+    with whole_file(here / "mine.json") as handle:
+        (part,) = here.glob("mine.json.*.part")
+        os.utime(part, (old, old))
+        folder.sweep()
+        handle.write(b"whole")
+    assert {path.name for path in here.iterdir()} == {"mine.json", "y.json.ffffff-17-42.0123abcd.part"}
+
+
+def test_a_start_at_this_moment_is_not_taken_for_an_older_version(tmp_path, monkeypatch):
+    exists = Path.exists
+
+    def after_a_start(path, **more):
+        answer = exists(path, **more)
+        if path.name == "format.json" and not answer:  # now the other process comes
+            monkeypatch.undo()
+            RunFolder.create(tmp_path, "demo").write_config({})
+        return answer
+
+    monkeypatch.setattr(Path, "exists", after_a_start)
+    RunFolder.of(tmp_path, "demo")
+    assert (tmp_path / "demo" / "config.yaml").exists()
+
+
+def test_a_run_that_another_process_is_about_to_replace_is_not_there(tmp_path, monkeypatch):
+    results = RunFolder(tmp_path)
+    results.write_run(record(), {})
+    (path,) = tmp_path.glob("runs/*/*/*.json")
+    glob = Path.glob
+
+    def before_the_end(folder, pattern):
+        found = list(glob(folder, pattern))
+        path.unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(Path, "glob", before_the_end)
+    assert results.runs() == []
+    assert results.find_run(*record().names) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"{half", b"[]", b"{}", b'{"format": 2, "dataset": "x"}', b"\xff\xfe"])

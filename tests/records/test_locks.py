@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -23,7 +24,6 @@ def test_a_claim_has_one_owner_until_it_is_released(tmp_path):
         assert first.take("a")
         assert first.take("a")
         assert not second.take("a")
-        assert not first.alone()
         assert held_keys(folder) == {"a"}
         first.release("a")
         assert second.take("a")
@@ -36,7 +36,6 @@ def test_the_end_of_an_owner_frees_its_claims(tmp_path):
         with WorkLocks(folder) as first:
             first.take("a")
             assert not second.take("a")
-        assert second.alone()
         assert second.take("a")
 
 
@@ -99,6 +98,42 @@ def test_an_owner_counts_by_its_process_or_where_that_is_not_seen_by_its_word(tm
         assert here.take("a") == (change != "other host")
 
 
+def test_the_folder_of_claims_is_made_and_removed_under_the_lock(tmp_path, monkeypatch):
+    folder, seen = tmp_path / "claims", []
+
+    @contextmanager
+    def watched(path):
+        seen.append((path.name, folder.exists()))
+        with processes.locked(path):
+            yield
+            seen.append(folder.exists())
+
+    monkeypatch.setattr(locks, "locked", watched)
+    with WorkLocks(folder):
+        pass
+    assert seen == [(".lock", False), True, (".lock", True), False]
+
+
+def test_a_process_that_counted_as_dead_gives_its_claims_up_and_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(locks, "HEARTBEAT_SECONDS", 0.01)
+    folder = tmp_path / "claims"
+    with WorkLocks(folder) as stopped, WorkLocks(folder) as other:
+        assert stopped.take("a")
+        with processes.locked(tmp_path / ".lock"):  # as another process cleans up after a dead one
+            (folder / stopped.owner).unlink()
+            (folder / "a").unlink()
+            while stopped.held:
+                time.sleep(0.01)
+        assert other.take("a")
+        stopped.release("a")
+        assert held_keys(folder) == {"a"}
+        while not (folder / stopped.owner).exists():
+            time.sleep(0.01)
+        assert not stopped.take("a")
+        assert stopped.take("b")
+        assert held_keys(folder) == {"a", "b"}
+
+
 class Clock:
     """Time as the tests say it is."""
 
@@ -121,10 +156,8 @@ def test_a_claim_goes_over_when_its_owner_is_seen_to_be_silent_whatever_the_cloc
         assert not here.take("a")
         clock.now += SILENT_SECONDS - 1
         assert not here.take("a")
-        assert not here.alone()
         clock.now += 1
         assert here.take("a")
-        assert here.alone()
 
 
 @pytest.mark.parametrize("jump", [-86400.0, 86400.0], ids=["back", "ahead"])

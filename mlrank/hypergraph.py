@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray, as_features, take_rows
+from mlrank.arrays import BoolArray, Features, FloatArray, as_dense, as_features, take_rows
 
 __all__ = [
     "EXPANSIONS",
@@ -19,6 +19,9 @@ __all__ = [
     "laplacian_gram",
     "vertex_degree",
 ]
+
+# A sum of squares has lost digits below this part of what it is a difference of.
+CANCELLED = 1e-6
 
 
 def intra_class_distance(X: Features, Y: BoolArray) -> FloatArray:
@@ -32,14 +35,20 @@ def intra_class_distance(X: Features, Y: BoolArray) -> FloatArray:
     center = np.asarray(X.mean(axis=0)).ravel()
     if issparse(X):
         # Centered sums without densifying: |x - c|^2 and sum(x - c) from the sparse products.
-        squares = np.asarray(X.multiply(X).sum(axis=1)).ravel() - 2 * (X @ center) + center @ center
+        raw = np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        squares = raw - 2 * (X @ center) + center @ center
         sums = np.asarray((H.T @ X).todense()) - size[:, None] * center
     else:
         centered = X - center
-        squares = np.einsum("ij,ij->i", centered, centered)
+        raw = squares = np.einsum("ij,ij->i", centered, centered)
         sums = H.T @ centered
     pairs = size * (size - 1)
     total = 2 * (size * (H.T @ squares) - np.einsum("ej,ej->e", sums, sums))
+    # What is left of much larger numbers is summed again, around the center of the label itself.
+    for label in np.flatnonzero((pairs > 0) & (total <= CANCELLED * size * (H.T @ raw + size * (center @ center)))):
+        rows = X[np.flatnonzero(Y[:, label])]
+        rows = as_dense(rows) - as_dense(rows).mean(axis=0)
+        total[label] = 2 * size[label] * float(np.vdot(rows, rows))
     distance: FloatArray = np.divide(total, pairs, out=np.zeros_like(total), where=pairs > 0)
     # Identical rows may come out a rounding error below zero.
     np.maximum(distance, 0.0, out=distance)

@@ -16,8 +16,9 @@ from scipy.sparse import csr_array
 from sklearn.metrics.pairwise import additive_chi2_kernel, polynomial_kernel, rbf_kernel
 
 from mlrank.arrays import as_features, read_only
-from mlrank.kernels import KERNELS, chi2
+from mlrank.kernels import KERNELS, Kernel, chi2
 from mlrank.kernels.chi2 import chi2_distances, chi2_similarities
+from mlrank.kernels.exact import long_expansion, long_kernel
 from mlrank.kernels.rows import KernelRows, check_gram
 from mlrank.solvers import SOLVERS
 from mlrank.solvers.base import FitInfo
@@ -271,3 +272,38 @@ def test_grid_points_are_one_where_the_kernel_is(key, kernel, constant):
     alike = kernel == "precomputed" or np.array_equal(KERNELS[kernel](X, X), KERNELS[kernel](X, X, **constant))
     assert (other.canonical() == plain.canonical()) == alike
     assert replace(other, **{name: getattr(plain, name) for name in constant}).canonical() == plain
+
+
+@pytest.mark.parametrize("kind", ["rbf", "chi2"])
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("offset", [1e5, 1e7, 1.7e9])
+def test_distances_of_rows_far_from_the_origin_keep_their_digits(kind, sparse, offset):
+    rng = np.random.default_rng(0)
+    X, Z = offset + np.abs(rng.standard_normal((30, 3))), offset + np.abs(rng.standard_normal((7, 3)))
+    X[3] = X[4] = Z[1]
+    long_X, long_Z = X.astype(np.longdouble)[:, None], Z.astype(np.longdouble)[None]
+    parts = (long_X - long_Z) ** 2
+    expected = (parts if kind == "rbf" else parts / (long_X + long_Z)).sum(axis=2).astype(np.float64)
+    gamma = 1.0 if kind == "rbf" else offset
+    rows = [csr_array(one) if sparse else one for one in (X, Z)]
+    values = KERNELS[kind](*rows, gamma)
+    assert np.abs(values - np.exp(-gamma * expected)).max() <= 1e-9
+    alone = np.vstack([KERNELS[kind](rows[0][[row]], rows[1], gamma) for row in range(30)])
+    assert np.abs(values - alone).max() <= 1e-9
+    assert KERNELS[kind](rows[0], rows[0], gamma)[3, 4] == 1.0
+
+
+def test_near_rows_beside_a_far_one_keep_their_distance():
+    X = np.random.default_rng(0).standard_normal((20, 4))
+    expected = KERNELS["rbf"](X, X)
+    X = np.vstack([X, 1e9 * X[0]])
+    assert KERNELS["rbf"](X, X)[:20, :20] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", sorted(KERNELS))
+def test_kernels_in_long_doubles_are_the_kernels(kind):
+    X = np.abs(np.random.default_rng(0).standard_normal((9, 4)))
+    kernel = Kernel(kind, gamma=0.7, degree=3, coef0=0.5)
+    assert np.asarray(long_kernel(kernel, X), np.float64) == pytest.approx(kernel(X, X), rel=1e-12)
+    coef = np.random.default_rng(1).standard_normal((9, 2))
+    assert np.asarray(long_expansion(kernel(X, X), coef), np.float64) == pytest.approx(kernel(X, X) @ coef, rel=1e-12)

@@ -54,10 +54,9 @@ def _inner(X: Features, Z: Features) -> FloatArray:
 
 
 def _squared_distances(X: Features, Z: Features) -> FloatArray:
-    from sklearn.metrics.pairwise import euclidean_distances  # a second to load, which many fits need not
+    from mlrank.kernels.distances import squared_distances
 
-    distances: FloatArray = euclidean_distances(X, Z, squared=True)
-    return distances
+    return squared_distances(X, Z)
 
 
 def _chi2_distances(X: Features, Z: Features) -> FloatArray:

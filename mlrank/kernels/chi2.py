@@ -5,9 +5,9 @@ With |x| the sum of x, (x - z)^2 / (x + z) = x + z - 4 x z / (x + z), so that::
     D(x, z) = sum_j (x_j - z_j)^2 / (x_j + z_j) = |x| + |z| - 2 S(x, z),    S(x, z) = 2 sum_j x_j z_j / (x_j + z_j)
 
 and only bins that are nonzero in both histograms enter the sum: rows with many zeros are matched through the list, for
-each bin, of the rows that have it. The rounding error of D is some 1e-16 (|x| + |z|). For histograms that sum to 1, D
-is at most 2. Empty histograms have S = 0 and D = |z|. scikit-learn's `additive_chi2_kernel` is -D; S, positive
-semidefinite, is the additive kernel of Vedaldi and Zisserman.
+each bin, of the rows that have it. Where D is small beside |x| + |z|, it is computed from its definition. For
+histograms that sum to 1, D is at most 2. Empty histograms have S = 0 and D = |z|. scikit-learn's `additive_chi2_kernel`
+is -D; S, positive semidefinite, is the additive kernel of Vedaldi and Zisserman.
 
 Rows are divided among as many threads as numba may use (`numba.get_num_threads()`), the numbers do not depend on that.
 Cost: O(sum over bins of (rows of X with it) (rows of Z with it)), or O(n n' d) for dense rows; half of it where Z is X.
@@ -25,6 +25,7 @@ from scipy.sparse import csr_array, issparse
 from mlrank.arrays import Features, FloatArray, IntArray, as_dense, as_features
 from mlrank.kernels import _chi2_loops as loops
 from mlrank.kernels import feature_pair
+from mlrank.kernels.distances import refined
 from mlrank.kernels.histograms import check_histograms
 
 __all__ = ["chi2_distances", "chi2_similarities"]
@@ -50,7 +51,7 @@ def chi2_distances(X: Features, Z: Features) -> FloatArray:
     sums_X = np.asarray(X.sum(axis=1))
     sums_Z = sums_X if Z is X else np.asarray(Z.sum(axis=1))
     _in_threads(lambda first, last: loops.distances(similarity, sums_X, sums_Z, first, last), len(similarity))
-    return similarity
+    return refined(similarity, X, Z, sums_X, sums_Z, _of_pairs)
 
 
 def chi2_similarities(X: Features, Z: Features) -> FloatArray:
@@ -58,6 +59,14 @@ def chi2_similarities(X: Features, Z: Features) -> FloatArray:
     similarity = _half_similarities(*feature_pair(X, Z))
     similarity *= 2.0
     return similarity
+
+
+def _of_pairs(x: Features, z: Features) -> FloatArray:
+    """Return D of each row of the one and that of the other, from its definition."""
+    if issparse(x):
+        x, z = as_dense(x), as_dense(z)
+    apart, whole = x - z, x + z
+    return np.asarray(np.divide(apart * apart, whole, out=np.zeros_like(whole), where=whole > 0).sum(axis=1))
 
 
 def _half_similarities(X: Features, Z: Features) -> FloatArray:

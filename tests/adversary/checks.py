@@ -18,6 +18,8 @@ __all__ = ["CHECKS", "AdversaryFit"]
 OBJECTIVE, SCORES, PREDICTIONS, BACKWARD = 1e-6, 1e-9, 1e-6, 1e-10
 # What two sums of the same numbers may differ by, relative.
 ROUNDING = 1e-9
+# Objectives below this part of that of zero weights are rounding.
+NOTHING = 1e-12
 # All rows are shifted by so many times their largest feature.
 SHIFT = 4.0
 EPS = np.finfo(np.float64).eps
@@ -61,7 +63,7 @@ def check_objective(fit: AdversaryFit) -> Iterator[str]:
     if fit.family.objective is None:
         return
     reported, true = fit.model.info.objective, fit.objective()
-    if not abs(reported - true) <= OBJECTIVE * abs(true) + 1e-300:
+    if not abs(reported - true) <= OBJECTIVE * abs(true) + NOTHING * _zero(fit):
         yield f"the objective is {true:.9g}, reported {reported:.9g}"
 
 
@@ -73,8 +75,17 @@ def check_rivals(fit: AdversaryFit) -> Iterator[str]:
     for rival in _rivals(fit):
         least = min(least, fit.objective(rival))
     bound = info.objective * (1.0 - info.optimality)
-    if least < bound - ROUNDING * abs(info.objective):
+    if least < bound - ROUNDING * abs(info.objective) - NOTHING * _zero(fit):
         yield f"a feasible point has {least:.9g}, below the bound {bound:.9g} (objective {info.objective:.9g})"
+
+
+def _zero(fit: AdversaryFit) -> float:
+    """Return the objective of zero weights, to which rounding is relative."""
+    name = next((name for name in ("coef", "dual") if hasattr(fit.model, name)), None)
+    if not isinstance(fit.model, (LinearModel, KernelModel)) or name is None:
+        return 0.0
+    zeros = {name: 0.0 * getattr(fit.model, name), "intercept": 0.0 * fit.model.intercept}
+    return fit.objective(replace(fit.model, **zeros))
 
 
 def _rivals(fit: AdversaryFit) -> Iterator[Model]:

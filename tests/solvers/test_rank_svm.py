@@ -7,6 +7,7 @@ from sklearn.svm import LinearSVC
 
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.rank_svm import kernels
+from mlrank.solvers.rank_svm.certificate import GivenRows
 from mlrank.solvers.rank_svm.descent import Pairs
 from mlrank.solvers.rank_svm.rank_svm import Prepared, solve
 from mlrank.solvers.rank_svm.rows import DenseSweeps, FlatRows
@@ -38,7 +39,8 @@ def test_certificate_recomputed_from_the_definitions(bias, sparse):
     C = 3.0
     pairs = Pairs.of(Y)
     rows = SparseRows.of(csr_array(X), bias) if sparse else FlatRows.of(X, bias)
-    solution = solve(Prepared(pairs, rows), RankSettings.of(RankSVM(C=C, tol=1e-5)))
+    given = GivenRows(csr_array(X) if sparse else X, False, bias > 0)
+    solution = solve(Prepared(pairs, rows, given), RankSettings.of(RankSVM(C=C, tol=1e-5)))
     plain = np.hstack([X, bias * np.ones((len(X), 1))])
     upper = np.array([caps(Y, C)[i] for i, _, _ in pairs_of(Y)])
     assert (solution.alpha >= 0).all()

@@ -78,6 +78,10 @@ class KernelModel:
             If the kernel is precomputed and `X` has not one column for each training row.
         """
         X = as_features(X)
+        if not self.dual.size:  # no row has a coefficient: neither kernels nor their libraries take none
+            if self.kernel == "precomputed" and self.n_train not in (None, X.shape[1]):
+                raise ValueError(wrong_width(self.n_train, X.shape[1]))
+            return np.tile(self.intercept, (X.shape[0], 1))
         if self.shared is not None:
             rows, support = self.shared
             K = rows.against(X, self.gamma, support)

@@ -10,6 +10,7 @@ with one constraint for each label, whose multipliers are the best bias (HiGHS; 
 The method converges like 1 / steps. It is here to be compared with.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,6 +85,8 @@ def _pointers(counts: IntArray) -> IntArray:
 
 # A round never runs more passes than this without a new certificate.
 LONGEST_ROUND = 10
+# After so many passes another method is asked.
+PATIENCE = 1000
 
 
 @dataclass(frozen=True)
@@ -114,19 +117,29 @@ def caps(pairs: Pairs, settings: RankSettings) -> FloatArray:
     return np.divide(C, pairs.size, out=np.zeros(len(pairs.size)), where=pairs.size > 0)
 
 
-def descend(rows: Any, pairs: Pairs, settings: RankSettings) -> RankSolution:
-    """Solve to relative duality gap `tol`, or as far as `max_iter` passes go."""
+def descend(
+    rows: Any, pairs: Pairs, settings: RankSettings, rescue: Callable[[int], RankSolution | None]
+) -> RankSolution:
+    """Solve to relative duality gap `tol`, or as far as `max_iter` passes go.
+
+    `rescue` is asked once, with the number of passes so far, when they are many: passes end if it has the solution.
+    """
     upper, rng = caps(pairs, settings), np.random.default_rng(settings.seed)
     as_printed = settings.order == "cyclic"
     make = DenseSweeps if isinstance(rows, FlatRows) else SparseSweeps
     sweeps = make(rows, upper, pairs, not as_printed)
     alpha, active = np.zeros(int(pairs.size.sum())), pairs.no_labels()
     before, n_iter, step = np.full((len(upper), pairs.n_labels), np.inf), 0, np.inf
+    asked = as_printed or settings.stop == "step"
     while True:
         scores, primal, dual = sweeps.certify(alpha)
         done = step < settings.eps if settings.stop == "step" else primal - dual <= settings.tol * primal
         if done or n_iter >= settings.max_iter:
             return RankSolution(*sweeps.weights(), sweeps.feasible, primal, dual, n_iter)
+        if n_iter >= PATIENCE and not asked:
+            asked, rescued = True, rescue(n_iter)
+            if rescued is not None and rescued.optimality <= settings.tol:
+                return rescued
         # A pair may stay out only while it is further from moving than its scores moved in the last round.
         slack = np.full(len(upper), np.inf) if as_printed else 2 * np.abs(scores - before).max(axis=1)
         kernels.find_active(scores, slack, upper, alpha, pairs.lists, active)
@@ -144,8 +157,13 @@ def _round_length(n_iter: int, settings: RankSettings) -> int:
     return 1 if settings.stop == "step" else min(max(1, n_iter // 3), LONGEST_ROUND)
 
 
-def frank_wolfe(rows: Any, pairs: Pairs, settings: RankSettings) -> RankSolution:
-    """Solve to relative duality gap `tol`, or as far as `max_iter` steps go; `rows` are FlatRows or SparseRows."""
+def frank_wolfe(
+    rows: Any, pairs: Pairs, settings: RankSettings, rescue: Callable[[int], RankSolution | None]
+) -> RankSolution:
+    """Solve to relative duality gap `tol`, or as far as `max_iter` steps go; `rows` are FlatRows or SparseRows.
+
+    It is there to be compared with, so `rescue` is not asked.
+    """
     upper, R = caps(pairs, settings), rows.penalized_rows()
     vertex = _FreeVertex(pairs, upper) if rows.free else _BoxVertex(pairs, upper)
     alpha, n_iter = np.zeros(int(pairs.size.sum())), 0

@@ -19,6 +19,7 @@ lam > 0 is refused. Each visit would have to solve with M by conjugate gradients
 """
 
 from dataclasses import dataclass, fields
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -26,8 +27,11 @@ from scipy.sparse import issparse
 
 from mlrank.arrays import FloatArray
 from mlrank.hypergraph import euclidean_distance, intra_class_distance, laplacian_gram
+from mlrank.kernels.exact import long_kernel
+from mlrank.linalg.sums import column_offsets, less_offsets
 from mlrank.solvers.base import TrainingSet, check_choices, check_not_negative
 from mlrank.solvers.models import KernelModel, LinearModel
+from mlrank.solvers.rank_svm.certificate import GivenRows, RankPenalty
 from mlrank.solvers.rank_svm.descent import Pairs
 from mlrank.solvers.rank_svm.rank_svm import Prepared, RankSVM, fitted, kernel_matrix, prepare_plain
 from mlrank.solvers.rank_svm.rows import FlatRows, check_size, gram_rows, kernel_distance
@@ -111,13 +115,18 @@ class RankHLapSVM:
         by_rows = self.kernel != "linear" or m > n
         K = kernel_matrix(train, settings.kernel) if by_rows else None
         weights, notes = self._hyperedges(train, K)
+        penalty = RankPenalty(self.lam, train.Y, weights)
         if K is not None:
             span = train.X if self.kernel == "linear" else None
-            return Prepared(pairs, gram_rows(K, bias, free, (self.lam, train.Y, weights), span), notes)
+            exact = partial(long_kernel, settings.kernel, train.X)
+            given = GivenRows(train.X if span is not None else K, span is None, bias > 0, penalty, exact)
+            return Prepared(pairs, gram_rows(K, bias, free, (self.lam, train.Y, weights), span), given, notes)
         check_size(n if issparse(train.X) else m, m, "lam above 0")
-        metric = self.lam * laplacian_gram(train.X, train.Y, weights)
+        # L maps constants to 0, so offsets are left out before they cost digits.
+        metric = self.lam * laplacian_gram(less_offsets(train.X, column_offsets(train.X)), train.Y, weights)
         metric[np.diag_indices_from(metric)] += 1.0
-        return Prepared(pairs, FlatRows.of(train.X, bias, free, metric), notes)
+        given = GivenRows(train.X, False, bias > 0, penalty)
+        return Prepared(pairs, FlatRows.of(train.X, bias, free, metric), given, notes)
 
     def _hyperedges(self, train: TrainingSet, K: FloatArray | None) -> tuple[FloatArray, tuple[str, ...]]:
         """Return the hyperedge weights (eq. 29), and a note if they are as good as zero."""

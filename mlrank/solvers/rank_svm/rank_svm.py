@@ -27,17 +27,22 @@ Cost of a pass: O(n (active labels) m + pairs), with m the nonzeros of a row if 
 beside two copies of dense rows, scores and weights.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from mlrank.arrays import FloatArray, as_dense, take_rows
 from mlrank.kernels import Kernel
+from mlrank.kernels.exact import long_kernel
 from mlrank.kernels.rows import check_gram
 from mlrank.solvers.base import FitInfo, TrainingSet
 from mlrank.solvers.models import KernelModel, LinearModel
-from mlrank.solvers.rank_svm.descent import Pairs, RankSolution, descend, frank_wolfe
+from mlrank.solvers.rank_svm import kernels
+from mlrank.solvers.rank_svm.certificate import GivenRows
+from mlrank.solvers.rank_svm.descent import Pairs, RankSolution, caps, descend, frank_wolfe
+from mlrank.solvers.rank_svm.interior import solve_inside
 from mlrank.solvers.rank_svm.rows import FlatRows, better_dense, check_size, gram_rows
 from mlrank.solvers.rank_svm.settings import RankSettings
 from mlrank.solvers.rank_svm.sparse import SparseRows
@@ -55,10 +60,11 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Prepared:
-    """What every C shares: the pairs, the rows as they will be swept, and what the data made of the settings."""
+    """What every C shares: the pairs, the rows as they are swept and as they were given, and notes on both."""
 
     pairs: Pairs
     rows: FlatRows | SparseRows
+    given: GivenRows
     notes: tuple[str, ...] = ()
 
 
@@ -84,10 +90,11 @@ def prepare_plain(train: TrainingSet, settings: RankSettings) -> Prepared:
     """List the label pairs and bring the rows into the form in which they are swept."""
     bias, free, pairs = settings.bias_value, settings.free_bias, Pairs.of(train.Y, train.known)
     if settings.kernel.kind != "linear":
-        return Prepared(pairs, gram_rows(kernel_matrix(train, settings.kernel), bias, free))
-    if better_dense(train.X):
-        return Prepared(pairs, FlatRows.of(train.X, bias, free))
-    return Prepared(pairs, SparseRows.of(train.X, bias, free))
+        K = kernel_matrix(train, settings.kernel)
+        given = GivenRows(K, True, bias > 0, exact=partial(long_kernel, settings.kernel, train.X))
+        return Prepared(pairs, gram_rows(K, bias, free), given)
+    make = FlatRows.of if better_dense(train.X) else SparseRows.of
+    return Prepared(pairs, make(train.X, bias, free), GivenRows(train.X, False, bias > 0))
 
 
 def fitted(prepared: Prepared, settings: RankSettings, train: TrainingSet) -> LinearModel | KernelModel:
@@ -103,12 +110,64 @@ def fitted(prepared: Prepared, settings: RankSettings, train: TrainingSet) -> Li
     return KernelModel.expansion(kernel, rows, dual, solution.intercept, info, train.n_samples)
 
 
+# Sparse rows of so many cells at most are made dense for the interior-point method.
+DENSE_CELLS = 10**6
+# An objective below this part of that of zero weights is rounding.
+NOTHING = 1e-14
+# By so much, relative, may a bound exceed the objective.
+ROUNDING = 1e-9
 ALGORITHMS = {"dcd": descend, "frank_wolfe": frank_wolfe}
 
 
 def solve(prepared: Prepared, settings: RankSettings) -> RankSolution:
-    """Solve eq. 9 for prepared rows by the algorithm that is set."""
-    return ALGORITHMS[settings.algorithm](prepared.rows, prepared.pairs, settings)
+    """Solve eq. 9 for prepared rows by the algorithm that is set; judge the solution by the rows that were given."""
+    upper = caps(prepared.pairs, settings)
+    inside: list[RankSolution | None] = []
+
+    def rescue(n_iter: int) -> RankSolution | None:
+        if not inside:
+            inside.append(_inside(prepared, settings, upper, n_iter))
+        return inside[0]
+
+    swept = ALGORITHMS[settings.algorithm](prepared.rows, prepared.pairs, settings, rescue)
+    solution = _judged(prepared, swept, upper)
+    if swept.optimality <= settings.tol < solution.optimality:
+        # The rows that were swept have lost something of those that were given.
+        rescue(swept.n_iter)
+    return min([solution, *(other for other in inside if other)], key=lambda one: one.optimality)
+
+
+def _inside(prepared: Prepared, settings: RankSettings, upper: FloatArray, n_iter: int) -> RankSolution | None:
+    """Return the solution of the interior-point method, after `n_iter` passes; None where it would take too much."""
+    pairs, rows, given = prepared.pairs, prepared.rows, prepared.given
+    if isinstance(rows, SparseRows) and rows.X.shape[0] * rows.X.shape[1] > DENSE_CELLS:
+        return None
+    if isinstance(rows, SparseRows) or (rows.free and not given.gram and given.penalty is None):
+        rows = FlatRows.of(given.X, rows.bias, rows.free, robust=True)
+    result = solve_inside(rows, pairs, upper, 0.5 * settings.tol)
+    if result is None:
+        return None
+    point, alpha = result
+    solution = RankSolution(*rows.weights(point.weights), alpha, np.inf, 0.0, n_iter + point.n_iter)
+    return _judged(replace(prepared, rows=rows), solution, upper)
+
+
+def _judged(prepared: Prepared, solution: RankSolution, upper: FloatArray) -> RankSolution:
+    """Return the solution with its objectives on the given rows."""
+    pairs, rows, given = prepared.pairs, prepared.rows, prepared.given
+    beta = kernels.dual_sums(solution.alpha, pairs.lists, pairs.n_labels)
+    weights = None
+    if given.penalty is not None and isinstance(rows, FlatRows):
+        omega = beta.T @ rows.penalized_rows()
+        weights = rows.weights(np.column_stack([omega, np.zeros(len(omega))]) if rows.free else omega)[0]
+    primal = given.primal(solution.coef, solution.intercept, upper, pairs.lists)
+    dual = given.dual(beta, float(solution.alpha.sum()), weights)
+    if primal <= NOTHING * float(upper @ pairs.size):
+        primal = dual = 0.0
+    if dual > primal * (1.0 + ROUNDING):
+        # Rounding has the upper hand; weights of zero have the dual value 0.
+        dual = 0.0
+    return replace(solution, primal=primal, dual=dual)
 
 
 @dataclass(frozen=True)

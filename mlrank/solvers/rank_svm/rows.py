@@ -40,7 +40,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh, lu_factor, lu_solve
+from scipy.linalg import LinAlgError, eigh, lu_factor, lu_solve
 from scipy.sparse import issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense
@@ -87,6 +87,8 @@ def meet_constraints(alpha: FloatArray, upper: FloatArray, pairs: Any) -> FloatA
 # Sparse rows fuller than this are cheaper dense, if they fit.
 DENSE_FROM = 0.25
 DENSE_BYTES = 2**30
+# The rows of a kernel matrix are scaled first where their sizes are so many times apart.
+GRADED = 30.0
 # Directions with less than this part of the largest moment are rounding.
 NOISE = 1e-14
 
@@ -122,14 +124,18 @@ class FlatRows:
     dual: bool = False
 
     @classmethod
-    def of(cls, X: Features, bias: float, free: bool = False, metric: FloatArray | None = None) -> "FlatRows":
+    def of(
+        cls, X: Features, bias: float, free: bool = False, metric: FloatArray | None = None, robust: bool = False
+    ) -> "FlatRows":
         """Rotate `X`; `metric` is the M of w'Mw, by which weights are measured instead of w'w.
+
+        For a free bias rows are centered by their mean, or if `robust` by their median, which no single row moves.
 
         O(n m r) flops and one eigenproblem of order r = min(n_samples, n_features + 1).
         """
         X = np.asarray(as_dense(X))
         rows = np.column_stack([X, np.full(len(X), bias)])
-        center = rows.mean(axis=0) if free else None
+        center = (np.median(rows, axis=0) if robust else rows.mean(axis=0)) if free else None
         if center is not None:
             rows = rows - center
         moment, basis = _eigenbasis(rows) if metric is None else _measured_eigenbasis(rows, metric)
@@ -181,8 +187,17 @@ def _measured_eigenbasis(rows: FloatArray, metric: FloatArray) -> tuple[FloatArr
     m = rows.shape[1]
     M = np.eye(m)
     M[:-1, :-1] = metric
-    moment, basis = eigh(rows.T @ rows / len(rows), M, driver="gvd", overwrite_a=True, overwrite_b=True)
-    return np.maximum(moment, 0.0), basis
+    # Scaled to a unit diagonal, M has a Cholesky factor whatever the scales of its columns.
+    size = np.sqrt(np.diag(M)) if np.diag(M).max() > GRADED**4 * np.diag(M).min() else np.ones(m)
+    moments = rows.T @ rows / len(rows) / size / size[:, None]
+    try:
+        moment, basis = eigh(moments, M / size / size[:, None], driver="gvd", overwrite_a=True, overwrite_b=True)
+    except LinAlgError as error:
+        raise ValueError(
+            f"lam above 0 needs features on scales that are less far apart: I + lam X'LX has no Cholesky factor in "
+            f"double precision; `scale: standard` brings them together ({error})"
+        ) from error
+    return np.maximum(moment, 0.0), basis / size[:, None]
 
 
 class DenseSweeps:
@@ -197,7 +212,7 @@ class DenseSweeps:
         self.center, self.previous, self.working = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         # Kept for all rounds: fresh memory for each took 20 of 240 ms on 2000 x 500 rows.
         self.scaled = np.empty_like(rows.Z)
-        moment = rows.moment[self.penalized]
+        moment = rows.moment[self.penalized] if shape[1] > rows.free else np.zeros(1)
         highest = float(moment.max(initial=0.0)) or 1.0
         # The mean moment without the leading one, which mostly is that of the common mean of all rows.
         start = float(moment.sum() - highest) / len(moment)
@@ -298,15 +313,34 @@ def gram_rows(
         A = 0.5 * (A + A.T)
     means = A.mean(axis=0)
     A = A - means - means[:, None] + means.mean() if free else A + bias**2
-    moment, vectors = eigh(A / len(A), overwrite_a=True)
-    kept = moment > NOISE * max(moment[-1], 0.0)
-    moment, vectors = moment[kept], vectors[:, kept]
-    root = np.sqrt(len(A) * moment)
-    basis = vectors / root
+    Z, moment, basis = _factor(A)
     shift = means @ basis if free else None
     if factors is not None:
         basis = lu_solve(factors, basis, trans=1)
-    return FlatRows(np.ascontiguousarray(vectors * root), moment, basis, bias, shift, span, dual=True).with_free_bias()
+    return FlatRows(Z, moment, basis, bias, shift, span, dual=True).with_free_bias()
+
+
+def _factor(A: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return rows Z with ZZ' = A and Z'Z / n = diag(moment), moments, and B with A B = Z; overwrites `A`.
+
+    Rows of unlike size are scaled to one first: an eigendecomposition is right to rounding of the largest entry, which
+    may be more than all there is of a small row.
+    """
+    n, size = len(A), np.sqrt(np.maximum(np.diag(A), 0.0))
+    graded = size.max(initial=0.0) > GRADED * size[size > 0].min(initial=np.inf)
+    if graded:
+        size[size == 0] = 1.0
+        A /= size
+        A /= size[:, None]
+    moment, vectors = eigh(A / n, overwrite_a=True)
+    kept = moment > NOISE * max(moment[-1], 0.0)
+    moment, vectors = moment[kept], vectors[:, kept]
+    root = np.sqrt(n * moment)
+    if not graded:
+        return np.ascontiguousarray(vectors * root), moment, vectors / root
+    Z = size[:, None] * (vectors * root)
+    moment, turn = eigh(Z.T @ Z / n)
+    return np.ascontiguousarray(Z @ turn), np.maximum(moment, 0.0), (vectors / size[:, None] / root) @ turn
 
 
 def kernel_distance(K: FloatArray, Y: BoolArray) -> FloatArray:

@@ -1,0 +1,57 @@
+"""Kernel matrices in long doubles, for objectives of which rounding of the plain ones would be a part.
+
+A polynomial of rows far from the origin, or with one huge feature, has values of 10^20 beside values of 1, and rounding
+errors of the first larger than the second.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from mlrank.arrays import Features, FloatArray, as_dense
+from mlrank.kernels import Kernel
+
+__all__ = ["expansion_error", "long_expansion", "long_kernel"]
+
+EPS = float(np.finfo(np.float64).eps)
+# Operations on long doubles that are affordable: some seconds.
+AFFORDABLE = 5e8
+# Rows at a time.
+ROWS = 256
+
+
+def expansion_error(K: FloatArray, coef: FloatArray) -> float:
+    """Return what an entry of K @ coef may be off by, for a kernel matrix K (n, n) and coefficients (n, n_labels)."""
+    return 4 * EPS * float(np.diag(K).max()) * float(np.abs(coef).sum(axis=0).max(initial=0.0))
+
+
+def long_expansion(K: Any, coef: FloatArray) -> Any:
+    """Return K @ coef in long doubles."""
+    long = coef.astype(np.longdouble)
+    return np.vstack([K[at : at + ROWS].astype(np.longdouble) @ long for at in range(0, len(K), ROWS)])
+
+
+def long_kernel(kernel: Kernel, X: Features) -> Any:
+    """Return the kernel matrix of the rows in long doubles, a precomputed one as it is; None where it takes long."""
+    if kernel.kind == "precomputed":
+        return as_dense(X)
+    n, d = X.shape
+    if float(n) * n * d > AFFORDABLE:
+        return None
+    rows = as_dense(X).astype(np.longdouble)
+    if kernel.kind in ("linear", "polynomial"):
+        inner = rows @ rows.T
+        if kernel.kind == "linear":
+            return inner
+        return (np.longdouble(kernel.gamma) * inner + np.longdouble(kernel.coef0)) ** int(kernel.degree)
+    sums = np.array([_row(kernel.kind, row, rows) for row in rows])
+    return sums if kernel.kind == "additive_chi2" else np.exp(-np.longdouble(kernel.gamma) * sums)
+
+
+def _row(kind: str, x: Any, rows: Any) -> Any:
+    """Return distances or similarities of one row and all."""
+    if kind == "rbf":
+        return ((rows - x) ** 2).sum(axis=1)
+    parts = 2 * rows * x if kind == "additive_chi2" else (rows - x) ** 2
+    whole = rows + x
+    return np.divide(parts, whole, out=np.zeros_like(whole), where=whole > 0).sum(axis=1)

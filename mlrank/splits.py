@@ -187,9 +187,9 @@ def _per_class(Y: BoolArray, parts: int, seed: int, name: str) -> Split:
     chosen = np.zeros(Y.shape[0], dtype=np.bool_)
     for label in range(Y.shape[1]):
         rows = rng.permutation(np.flatnonzero(Y[:, label]))
+        drawn = int(rng.integers(parts))
         # With fewer rows than parts some parts are empty, and one row is taken.
-        part = np.array_split(rows, parts)[int(rng.integers(parts))]
-        chosen[part if rows.size >= parts else rows[:1]] = True
+        chosen[np.array_split(rows, parts)[drawn] if rows.size >= parts else rows[:1]] = True
     return _test_the_rest(chosen, "per_class", name)
 
 

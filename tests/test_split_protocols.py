@@ -111,3 +111,9 @@ def test_results_say_how_the_training_rows_were_drawn(tmp_path):
     (tmp_path / "d.svm").write_text(lines)
     (data,) = plan(parse_config(config.format("{kind: strata, single: 20, multiple: 2}"), "c.yaml"))
     assert "trained on 20 rows with one label and 2 with several: 22 rows (seed 0)" in data.changes
+
+
+def test_more_parts_than_memory_holds_are_as_many_as_there_are_rows():
+    Y = np.eye(3, dtype=bool)[np.arange(30) % 3]
+    (split,) = make_splits(Y, None, 0, kind="per_class", parts=10**9)
+    assert Y[split.train].sum(axis=0).tolist() == [1, 1, 1]

@@ -198,7 +198,7 @@ def _show_related(done: "TableRun", as_json: bool) -> int:
     else:
         text = render_grids([done.related_table], "md")
         _console(as_json).print(text, highlight=False, markup=False, soft_wrap=True)
-    return 0
+    return show_failures(done.experiment.records)
 
 
 def _run_all(recipes: list["Recipe"], runner: "Runner", results: Path, dry_run: bool, as_json: bool) -> int:

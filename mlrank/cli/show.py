@@ -26,8 +26,11 @@ def show_run(finished: "FinishedExperiment", as_json: bool) -> int:
 
 
 def show_failures(records: Sequence["RunRecord"]) -> int:
-    """Print the fits that failed to stderr, and return the exit code."""
-    failed = [record for record in records if not record.done]
-    for record in failed:
-        print(f"mlrank: {record.label} failed: {record.reason}", file=sys.stderr)
-    return 2 if failed else 0
+    """Print to stderr which runs failed, and in which searches fits did; return the exit code."""
+    for record in records:
+        if not record.done:
+            print(f"mlrank: {record.label} failed: {record.reason}", file=sys.stderr)
+        elif record.search.n_failed:
+            share = f"{record.search.n_failed} of {record.search.n_trials} fits of the search failed"
+            print(f"mlrank: {record.label}: {share}; mlrank status says why", file=sys.stderr)
+    return 2 if any(record.n_failed for record in records) else 0

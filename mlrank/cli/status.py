@@ -55,7 +55,7 @@ def status(
         print(dump_json({name: [vars(state) for state in states] for name, states in found.items()}), end="")
     else:
         _print_states(found)
-    if any(state.state == "failed" for states in found.values() for state in states):
+    if any(state.state == "failed" or state.errors for states in found.values() for state in states):
         raise typer.Exit(2)
 
 

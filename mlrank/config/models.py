@@ -36,6 +36,8 @@ _SPLIT_USES = {
 }
 
 
+MAX_SPLITS = 10_000
+
 # What is done with unknown label entries for a solver that cannot leave them out.
 UNKNOWN_LABELS = ("refuse", "absent")
 RECIPE_PARTS = ("table", "times", "related", "figure")
@@ -145,7 +147,7 @@ class SplitConfig(BaseModel):
     test: Size = None
     folds: Annotated[int, Field(ge=2)] = 5
     stratified: bool = True
-    parts: Annotated[int, Field(ge=2)] = 10
+    parts: Annotated[int, Field(ge=2, lt=10**9)] = 10
     single: Annotated[int, Field(ge=0)] | None = None
     multiple: Annotated[int, Field(ge=0)] | None = None
     repeats: Count = 1
@@ -158,6 +160,10 @@ class SplitConfig(BaseModel):
             if key not in ("kind", "missing_labels", *_SPLIT_USES[self.kind]) and getattr(self, key) != field.default:
                 uses = ", ".join(_SPLIT_USES[self.kind]) or "no further key"
                 found.append(((key,), f"'{key}' has no effect with kind '{self.kind}', which uses {uses}"))
+        n_splits = self.repeats * (self.folds if self.kind == "kfold" else 1)
+        if n_splits > MAX_SPLITS:
+            message = f"the data would be split {n_splits} times, at most {MAX_SPLITS} are allowed"
+            found.append((("repeats" if self.repeats > 1 else "folds",), message))
         if self.kind == "strata":
             absent = [key for key in ("single", "multiple") if getattr(self, key) is None]
             found += [((), f"kind 'strata' needs '{key}': a number of rows") for key in absent]

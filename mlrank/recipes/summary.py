@@ -44,7 +44,7 @@ class TableOutcome:
     @property
     def n_failed(self) -> int:
         """How many fits failed."""
-        return sum(not record.done for record in self.records)
+        return sum(record.n_failed for record in self.records)
 
 
 def render_summary(outcomes: Sequence[TableOutcome]) -> str:

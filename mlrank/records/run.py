@@ -227,6 +227,11 @@ class RunRecord:
         return self.status == "done"
 
     @property
+    def n_failed(self) -> int:
+        """How many fits failed, of the search and of what it chose."""
+        return self.search.n_failed + (not self.done)
+
+    @property
     def reason(self) -> str:
         """The last line of the error of a failed run."""
         return _last_line(self.error)

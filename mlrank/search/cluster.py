@@ -53,6 +53,8 @@ class ClusterPool:
         future: Future[list[Result]] = self.executor.submit(_cluster_work, task, self.data)
         return future
 
+    submit_alone = submit
+
     def mend(self) -> None:
         """Send the data again if they were lost."""
         if self.data.status != "finished":

@@ -56,6 +56,10 @@ class Pool(Protocol):
         """Start a task; its future has what `mlrank.search.fits.work` returns."""
         ...
 
+    def submit_alone(self, task: Task) -> "Future[list[Result]]":
+        """Start a task that was lost, where the death of no other worker can end it."""
+        ...
+
     def mend(self) -> None:
         """Make the pool fit for use after a task was lost."""
         ...
@@ -76,6 +80,8 @@ class SerialPool:
         future.set_result(work(task, self.data))
         return future
 
+    submit_alone = submit
+
     def mend(self) -> None:
         """Do nothing: what happens here, happens to the caller."""
 
@@ -85,6 +91,7 @@ class ProcessPool:
 
     def __init__(self, size: int, folder: Path, executor: Any) -> None:
         self.size, self.depth, self.folder, self.executor = size, 2 * size, folder, executor
+        self.single: Any = None
 
     def load(self, task_data: TaskData) -> None:
         """Write the data to files."""
@@ -92,8 +99,18 @@ class ProcessPool:
 
     def submit(self, task: Task) -> "Future[list[Result]]":
         """Start the task as soon as a worker is free."""
+        self._end_single()
+        return self._start(task, self.executor)
+
+    def submit_alone(self, task: Task) -> "Future[list[Result]]":
+        """Start the task in a worker of its own: the death of one worker ends what all of an executor are at."""
+        if self.single is None:
+            self.single = _executor(1)
+        return self._start(task, self.single)
+
+    def _start(self, task: Task, executor: Any) -> "Future[list[Result]]":
         try:
-            future: Future[list[Result]] = self.executor.submit(_shared_work, task, self.data)
+            future: Future[list[Result]] = executor.submit(_shared_work, task, self.data)
         except BrokenExecutor as error:  # found out since the last task came back
             future = Future()
             future.set_exception(error)
@@ -106,7 +123,13 @@ class ProcessPool:
 
     def stop(self) -> None:
         """End the workers at once: what they have done has come back, or is no longer needed."""
+        self._end_single()
         self.executor.shutdown(wait=True, kill_workers=True)
+
+    def _end_single(self) -> None:
+        if self.single is not None:
+            self.single.shutdown(wait=True, kill_workers=True)
+            self.single = None
 
 
 def _executor(size: int) -> Any:

@@ -23,7 +23,8 @@ def execute(tasks: Sequence[Task], pool: Pool, admit: Callable[[Task], Task]) ->
     pool : has the data loaded
     admit : asked right before a task is started; returns it with the points that are still to be done here
 
-    A task whose worker died is tried again point by point, one at a time; a point whose worker dies then has failed.
+    A task whose worker died is tried again point by point, in a worker of its own; a point whose worker dies then has
+    failed.
     """
     waiting, suspects, broken = deque(tasks), deque[Task](), False
     running: dict[Future[list[Result]], Task] = {}
@@ -94,7 +95,7 @@ def _fit(task: Task, point: Point) -> Fit:
 
 def _try_alone(task: Task, pool: Pool) -> Finished:
     try:
-        return task, pool.submit(task).result()
+        return task, pool.submit_alone(task).result()
     except Exception as error:  # the pool's own failure: those of the fit are results
         pool.mend()
         return task, [died(task, error)]

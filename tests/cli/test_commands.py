@@ -240,6 +240,21 @@ def test_a_table_of_related_labels_whose_fit_failed_is_told(mlrank, monkeypatch)
     assert (code, err) == (2, "mlrank: msrc / r0 / SLRM failed: MemoryError: too large\n")
 
 
+@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
+def test_a_search_in_which_fits_failed_gives_exit_code_2_wherever_it_is_shown(mlrank, tmp_path, quiet):
+    solver = "solver: 'tests.experiment.small:Means', shift: [0, 2]"
+    config = write_config(tmp_path / "c.yaml", ("solver: binary_svm, C: [0.1, 1, 10]", solver))
+    line = "mlrank: train / official / Binary-SVM: 3 of 6 fits of the search failed; mlrank status says why\n"
+    for _ in range(2):  # when it is made, and when it is there
+        code, _, err = mlrank("train", config, "--jobs", 1, *quiet)
+        assert (code, err[err.index("mlrank: ") :]) == (2, line)
+    code, _, err = mlrank("evaluate", "results/small")
+    assert (code, err) == (2, line)
+    code, out, _ = mlrank("status", "results/small")
+    assert code == 2
+    assert "Binary-SVM: RuntimeError: this one always fails" in out
+
+
 def test_failed_fits_are_named_and_give_exit_code_2(mlrank, tmp_path):
     change = ("{solver: binary_svm, C: [0.1, 1, 10]}", "{solver: 'tests.experiment.small:Means', shift: 2}")
     code, out, err = mlrank("train", write_config(tmp_path / "c.yaml", change), "--jobs", 1, "--quiet")

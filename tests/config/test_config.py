@@ -421,6 +421,12 @@ def test_names_that_can_be_files(parse, name):
         ("{kind: kfold, folds: 5.0}", ["3:29: 'folds' must be a whole number, found 5.0"]),
         ("{kind: kfold, repeats: 0}", ["3:31: 'repeats' must be 1 or more, found 0"]),
         (
+            "{kind: kfold, folds: 2, repeats: 1000000000}",
+            ["3:32: the data would be split 2000000000 times, at most 10000 are allowed"],
+        ),
+        ("{kind: kfold, folds: 10001}", ["3:22: the data would be split 10001 times, at most 10000 are allowed"]),
+        ("{kind: per_class, parts: 10000000000}", ["3:33: 'parts' must be below 1e+09, found 10000000000"]),
+        (
             "{kind: kfold, train: 10}",
             ["3:22: 'train' has no effect with kind 'kfold', which uses folds, stratified, repeats"],
         ),

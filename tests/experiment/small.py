@@ -3,6 +3,8 @@
 import ctypes
 import gc
 import os
+import signal
+import subprocess
 import time
 import uuid
 from dataclasses import dataclass, replace
@@ -122,6 +124,32 @@ class Deadly(Means):
         if self.shift == 1:
             os._exit(3)
         return super().fit(train, prepared)
+
+
+@dataclass(frozen=True)
+class Killed(Means):
+    """As Means, but where `shift` is 1 its process dies at first, and then all other workers there are.
+
+    The environment names the file that the first death leaves.
+    """
+
+    def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
+        if self.shift == 1 and train.n_samples > 20:
+            died = Path(os.environ["KILLED"])
+            if not died.exists():
+                died.touch()
+                os._exit(3)
+            for pid in worker_pids(os.getppid()):
+                if pid != os.getpid():
+                    os.kill(pid, signal.SIGKILL)
+                    time.sleep(0.5)  # the death of a worker of the same pool would end this one
+        return super().fit(train, prepared)
+
+
+def worker_pids(parent: int) -> list[int]:
+    """Return the worker processes of a process; its trackers of resources are none."""
+    listed = subprocess.run(["ps", "-ww", "-o", "pid=,args=", "--ppid", str(parent)], capture_output=True, text=True)
+    return [int(line.split()[0]) for line in listed.stdout.splitlines() if "--process-name" in line]
 
 
 @dataclass(frozen=True)

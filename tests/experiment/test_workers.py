@@ -19,7 +19,7 @@ from mlrank.search.pools import pools_ahead
 from mlrank.search.shared_memory import SharedData, map_folder
 from mlrank.search.task_data import TaskData
 from tests.experiment.kills import ROOT, slow_config
-from tests.experiment.small import CONFIG, small_config
+from tests.experiment.small import CONFIG, small_config, worker_pids
 from tests.experiment.test_run import contents
 
 HEAD = CONFIG.split("methods:")[0]
@@ -64,7 +64,7 @@ def test_workers_start_while_fits_are_planned_and_all_of_them_end(tmp_path, monk
 
     def planning(given):
         time.sleep(0.5)
-        started.append(workers())
+        started.append(worker_pids(os.getpid()))
         return plan_cells(given)
 
     monkeypatch.setattr(sys.modules["mlrank.experiment.run"], "plan_cells", planning)
@@ -77,13 +77,7 @@ def test_workers_start_while_fits_are_planned_and_all_of_them_end(tmp_path, monk
     with pytest.raises(UserError, match="max_fits"):
         run(one_method(tmp_path, "Means', shift: [0, 1]", "{{folds: 2, max_fits: 3}}"), tmp_path / "t", 2)
     assert [len(found) for found in started] == [2, 0, 2, 2]
-    assert workers() == []
-
-
-def workers():
-    """Return the processes that this one has started and that are not trackers of resources."""
-    listed = subprocess.run(["ps", "-ww", "-o", "args=", "--ppid", str(os.getpid())], capture_output=True, text=True)
-    return [line for line in listed.stdout.splitlines() if "--process-name" in line]
+    assert worker_pids(os.getpid()) == []
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -142,6 +136,15 @@ def test_a_fit_that_kills_its_worker_fails_alone(tmp_path):
     assert len(errors) == 2
     assert all(error.startswith("the worker process died, perhaps for lack of memory") for error in errors)
     assert folder.runs()[0].status == "done"
+
+
+def test_a_fit_whose_worker_was_killed_is_tried_again_in_a_worker_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setenv("KILLED", str(tmp_path / "died"))
+    folder = run(one_method(tmp_path, "Killed', shift: [0, 1, 3, 4]"), tmp_path / "r", jobs=2)
+    assert (tmp_path / "died").exists()
+    assert [record.error for record in folder.journal.read().values()] == [None] * 8
+    whole = run(one_method(tmp_path, "Killed', shift: [0, 1, 3, 4]"), tmp_path / "whole", jobs=1)
+    assert contents(folder) == contents(whole)
 
 
 @pytest.mark.parametrize("strategy", ["staged", "halving", "random"])

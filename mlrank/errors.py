@@ -7,12 +7,15 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
+from unicodedata import category
 
 __all__ = [
     "LONGEST_COMPARED",
     "UserError",
+    "check_regular",
     "comparable",
     "escaped",
+    "escaped_lines",
     "memory_errors",
     "not_among",
     "os_errors",
@@ -26,12 +29,29 @@ MOST_COMPARED, LONGEST_COMPARED = 20_000, 100
 
 
 def escaped(text: str) -> str:
-    """Return text with control characters, and others that are not printed as they stand, as escapes.
+    r"""Return text with control characters, and others that are not printed as they stand, as escapes.
 
-    >>> escaped("a\x1b[2Jb\u202ec")
-    'a\\x1b[2Jb\\u202ec'
+    >>> print(escaped("a\x1b[2Jb\u202ec"))
+    a\x1b[2Jb\u202ec
     """
     return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def escaped_lines(text: str) -> str:
+    r"""Return lines of text with characters that control a terminal or a page as escapes; tabs and blanks stay.
+
+    >>> print(escaped_lines("a\x1b[2J\n\u202eb"))
+    a\x1b[2J
+    \u202eb
+    """
+    return "\n".join(
+        line if line.isprintable() else "".join(c if _is_harmless(c) else ascii(c)[1:-1] for c in line)
+        for line in text.split("\n")
+    )
+
+
+def _is_harmless(character: str) -> bool:
+    return character.isprintable() or character == "\t" or category(character) == "Zs"
 
 
 class UserError(Exception):
@@ -156,6 +176,20 @@ _ELSEWHERE = {
 
 def _words(name: str) -> list[str]:
     return sorted(word for word in re.split(r"[\W_]+", name.lower()) if word)
+
+
+def check_regular(path: Path) -> None:
+    """Refuse what is there and no file: a folder, or a device or pipe, which has no end or can be read only once.
+
+    Raises
+    ------
+    UserError
+        If it is one.
+    """
+    if path.is_dir():
+        raise UserError("is a folder; name a file in it", path)
+    if path.exists() and not path.is_file():
+        raise UserError("is no regular file, and others may have no end: copy it into one", path)
 
 
 @contextmanager

@@ -170,7 +170,9 @@ def read_archive(path: Path) -> Archive:
                 return _read_members(file, size)
             except _RefusedError as refused:
                 raise UserError(str(refused), path) from refused
-            except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, EOFError, RuntimeError) as error:
+            except OSError:
+                raise
+            except Exception as error:  # a damaged archive reaches many parts of the library
                 raise UserError(f"damaged or no such archive: {_one_line(error)}", path) from error
 
 
@@ -209,9 +211,16 @@ def _checked_name(member: zipfile.ZipInfo, found: Archive) -> str:
 
 def _json(content: bytes, name: str) -> Any:
     try:
-        return json.loads(content, parse_constant=_no_constant)
+        return json.loads(content, parse_constant=_no_constant, object_pairs_hook=_without_repeats)
     except (ValueError, RecursionError) as error:
         raise _RefusedError(f"damaged: {name} is no JSON ({_one_line(error)})") from error
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return found
 
 
 def _no_constant(text: str) -> None:

@@ -37,6 +37,7 @@ __all__ = [
 
 MAX_DEPTH = 50
 MAX_VALUES = 100_000
+MAX_BYTES = 1 << 24
 
 # A mapping as a YAML file holds it; values are mappings, lists, str, int, float, bool or None.
 YamlMapping: TypeAlias = dict[str, Any]
@@ -122,7 +123,8 @@ def load_yaml(path: Path | str) -> tuple[YamlMapping, Positions]:
 def read_yaml(path: Path | str) -> str:
     """Return the text of a UTF-8 file, or raise a UserError that says why it cannot be read."""
     try:
-        raw = Path(path).read_bytes()
+        with open(path, "rb") as file:
+            raw = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise UserError("there is no such file", path) from None
     except IsADirectoryError:
@@ -130,6 +132,8 @@ def read_yaml(path: Path | str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UserError(f"the file cannot be read: {reason}", path) from None
+    if len(raw) > MAX_BYTES:
+        raise UserError(f"the file has more than {MAX_BYTES} bytes, too many for a configuration", path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -21,6 +21,7 @@ from mlrank.cli.report import report
 from mlrank.cli.reproduce import reproduce
 from mlrank.cli.status import status, why
 from mlrank.cli.table import table
+from mlrank.cli.terminal import safe_output
 from mlrank.cli.train import train
 from mlrank.errors import UserError
 
@@ -76,10 +77,16 @@ app.add_typer(datasets, name="datasets")
 
 def main() -> None:
     """Run the command line; errors in the input are reported on stderr in one line, with exit code 1."""
+    with safe_output():
+        code = _run()
+    sys.exit(code)
+
+
+def _run() -> int:
     before, shown = signal.signal(signal.SIGTERM, _terminate), warnings.showwarning
     warnings.showwarning = _printer_of_warnings()
     try:
-        code = app(standalone_mode=False)
+        code = int(app(standalone_mode=False) or 0)
         sys.stdout.flush()
     except UserError as error:
         code = _fail(str(error))
@@ -101,7 +108,7 @@ def main() -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
         warnings.showwarning = shown
-    sys.exit(code)
+    return code
 
 
 def _misused(error: TyperException) -> str:

@@ -91,22 +91,24 @@ def _print(checkup: "Checkup", as_json: bool) -> None:
     if as_json:
         import json
 
-        typer.echo(json.dumps(checkup.plain(), indent=2, ensure_ascii=False))
+        print(json.dumps(checkup.plain(), indent=2))
         return
-    from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     from mlrank.cli.grids import print_as_wide
+    from mlrank.cli.terminal import new_console
+    from mlrank.errors import escaped
 
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="bold")
     grid.add_column(overflow="fold")
     for key, value in checkup.facts.items():
         if key != "label_frequencies" and value is not None:
-            grid.add_row(key.replace("_", " "), escape(f"{value:.4g}" if isinstance(value, float) else str(value)))
+            text = f"{value:.4g}" if isinstance(value, float) else escaped(str(value))
+            grid.add_row(key.replace("_", " "), escape(text))
     print_as_wide(grid, _chart(checkup.facts["label_frequencies"], checkup.facts["n_samples"]))
-    console = Console()
+    console = new_console()
     for finding in checkup.findings:
         console.print(f"[{_STYLES[finding.level]}]{finding.level}[/]  {escape(finding.message)}", highlight=False)
         for place in finding.places[:SHOWN_PLACES]:
@@ -123,6 +125,8 @@ def _chart(frequencies: list[dict[str, Any]], n_samples: int) -> Any:
     from rich.table import Table
     from rich.text import Text
 
+    from mlrank.errors import escaped
+
     table = Table(title="label frequencies", title_justify="left", box=None, show_header=False, padding=(0, 1))
     table.add_column(overflow="ellipsis", no_wrap=True, max_width=30)
     table.add_column(justify="right")
@@ -131,7 +135,7 @@ def _chart(frequencies: list[dict[str, Any]], n_samples: int) -> Any:
     most = max(row["positives"] for row in frequencies) or 1
     for row in frequencies[:SHOWN_LABELS]:
         share = f"{100 * row['positives'] / n_samples:.1f} %"
-        table.add_row(Text(row["label"]), str(row["positives"]), share, _bar(row["positives"] / most, 30))
+        table.add_row(Text(escaped(row["label"])), str(row["positives"]), share, _bar(row["positives"] / most, 30))
     if len(frequencies) > SHOWN_LABELS:
         table.add_row(f"... {len(frequencies) - SHOWN_LABELS} more")
     return table

@@ -40,11 +40,11 @@ def check_solver(
     found = {name: verdict(subject, name) for name in CHECKS}
     counts = {outcome: sum(one.outcome == outcome for one in found.values()) for outcome in OUTCOMES}
     if as_json:
-        typer.echo(dump_json({name: one._asdict() for name, one in found.items()}), nl=False)
+        print(dump_json({name: one._asdict() for name, one in found.items()}), end="")
     else:
         for name, one in found.items():
-            typer.echo(f"{one.outcome:<8} {name:<12} {one.message}")
-        typer.echo(f"{solver}: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
+            print(f"{one.outcome:<8} {name:<12} {one.message}")
+        print(f"{solver}: " + ", ".join(f"{count} {outcome}" for outcome, count in counts.items()))
     raise typer.Exit(2 if counts["failed"] else 0)
 
 

@@ -1,5 +1,6 @@
 """``mlrank compare``: whether methods differ, with tests, effect sizes and sentences."""
 
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
@@ -86,12 +87,12 @@ def compare(
     if figure is not None:
         _draw(found, figure)
     if as_json:
-        typer.echo(dump_json([_plain(part) for part in found]), nl=False)
+        print(dump_json([_plain(part) for part in found]), end="")
         return
     if brief:
         print_grids(_overview(found), format.value)
         if format is CompareFormat.rich:
-            typer.echo("--metric NAME shows the tests of one metric, --details those of all")
+            print("--metric NAME shows the tests of one metric, --details those of all")
         return
     shown: set[str] = set()
     print_grids([grid for part in found for grid in _grids(part, alpha, labels, shown)], format.value)
@@ -205,4 +206,4 @@ def _draw(found: Sequence[_Compared], path: Path) -> None:
     if not over:
         raise UserError("critical differences are over two data sets and more, found one")
     write_atomic(path, render(critical_figure(over[0]), fmt))
-    typer.echo(f"written to {path}", err=True)
+    print(f"written to {path}", file=sys.stderr)

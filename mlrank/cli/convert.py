@@ -58,4 +58,4 @@ def convert(
     from mlrank.yamlfile import dump_yaml
 
     plain = {name: str(value) if isinstance(value, Path) else value for name, value in written.items()}
-    typer.echo(dump_yaml({"datasets": [plain]}), nl=False)
+    print(dump_yaml({"datasets": [plain]}), end="")

@@ -53,7 +53,7 @@ def list_datasets(as_json: Json = False) -> None:
         cells = (n, *sizes, "?" if row["cardinality"] is None else f"{row['cardinality']:.3f}")
         table.add_row(str(row["name"]), *cells, str(row["read_from"]))
     print_as_wide(table)
-    typer.echo("missing: 'mlrank datasets info NAME' says how to get it")
+    print("missing: 'mlrank datasets info NAME' says how to get it")
 
 
 @app.command()
@@ -111,7 +111,7 @@ def _origin(entry: "Entry") -> dict[str, object]:
 def _print_json(value: Any) -> None:
     import json
 
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    print(json.dumps(value, indent=2))
 
 
 def _print_described(described: dict[str, object]) -> None:

@@ -117,4 +117,4 @@ def _judge(
         return
     values = {name: measured._asdict() for name, measured in shown.items()}
     plain = {"title": judged.title, "n_rows": judged.n_rows, "notes": judged.notes, "metrics": values}
-    typer.echo(dump_json(plain), nl=False)
+    print(dump_json(plain), end="")

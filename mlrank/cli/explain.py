@@ -58,7 +58,7 @@ def explain(
     values = [] if run is None else [_values(found, run, method)]
     if as_json:
         shown = [asdict(topic) for topic in found]
-        typer.echo(dump_json({"topics": shown, "values": [asdict(grid) for grid in values]}), nl=False)
+        print(dump_json({"topics": shown, "values": [asdict(grid) for grid in values]}), end="")
         return
     for topic in found:
         _print(topic)
@@ -74,7 +74,7 @@ def _list(as_json: bool) -> None:
 
     found = topics()
     if as_json:
-        typer.echo(dump_json(found), nl=False)
+        print(dump_json(found), end="")
         return
     for kind, names in found.items():
         table = Table(title=f"{kind}s", title_justify="left", box=None, show_header=False, pad_edge=False)
@@ -103,10 +103,11 @@ def _values(found: Sequence["Topic"], run: Path, methods: Sequence[str] | None) 
 
 
 def _print(topic: "Topic") -> None:
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console()
+    from mlrank.cli.terminal import new_console
+
+    console = new_console()
     console.print(Text.assemble((topic.name, "bold"), f" ({topic.kind})"))
     for paragraph in (topic.summary, *topic.paragraphs):
         console.print()

@@ -55,13 +55,13 @@ def fetch(
 
 def fetch_entries(entries: list["Entry"], mirrors: list[str], unpinned: bool, quiet: bool) -> list[str]:
     """Fetch entries, one after the other; return the errors of those that failed."""
-    from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
+    from mlrank.cli.terminal import new_console
     from mlrank.datasets.catalogue.fetch import fetch as fetch_entry
     from mlrank.errors import UserError
 
-    console = Console(stderr=True)
+    console = new_console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
     failed = []
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as progress:
@@ -92,16 +92,16 @@ def _show(entries: list["Entry"], as_json: bool) -> None:
         rows = [
             {"name": entry.name, "files": [file.model_dump() for file in files_to_fetch(entry)]} for entry in entries
         ]
-        typer.echo(json.dumps(rows, indent=2))
+        print(json.dumps(rows, indent=2))
         return
     for entry in entries:
-        typer.echo(entry.name)
+        print(entry.name)
         if reason := fetchable(entry):
-            typer.echo(f"  {reason}")
+            print(f"  {reason}")
         for file in files_to_fetch(entry):
-            typer.echo(f"  {cache_folder() / file.path}")
-            typer.echo(f"    {file.bytes or '?'} bytes, sha256 {file.sha256 or 'unknown: unpinned'}")
+            print(f"  {cache_folder() / file.path}")
+            print(f"    {file.bytes or '?'} bytes, sha256 {file.sha256 or 'unknown: unpinned'}")
             for address in addresses(file):
-                typer.echo(f"    {address}")
+                print(f"    {address}")
         for address in entry.by_hand:
-            typer.echo(f"  the same data, to be unpacked by hand: {address}")
+            print(f"  the same data, to be unpacked by hand: {address}")

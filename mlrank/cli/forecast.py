@@ -55,6 +55,7 @@ def _plain(cell: "CellForecast") -> dict[str, object]:
 
 
 def _print_table(found: list["CellForecast"]) -> None:
+    from rich.markup import escape
     from rich.table import Table
 
     from mlrank.cli.grids import print_as_wide
@@ -63,7 +64,9 @@ def _print_table(found: list["CellForecast"]) -> None:
     for cell in found:
         origin = "finished fits" if cell.measured else "a pilot fit"
         each, total = _duration(cell.search.seconds), _duration(cell.seconds)
-        table.add_row(cell.cell, str(cell.n_fits), str(cell.n_left), each, origin, total, f"{cell.bytes / 1e6:,.0f} MB")
+        table.add_row(
+            escape(cell.cell), str(cell.n_fits), str(cell.n_left), each, origin, total, f"{cell.bytes / 1e6:,.0f} MB"
+        )
     print_as_wide(table)
 
 

@@ -4,8 +4,6 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import typer
-
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
@@ -22,11 +20,11 @@ def print_grids(grids: Sequence["Grid"], format: str) -> None:
     from mlrank.tables import render_grids, to_rich
 
     if format != "rich":
-        typer.echo(render_grids(grids, format), nl=False)
+        print(render_grids(grids, format), end="")
         return
     for place, grid in enumerate(grids):
         if place:
-            typer.echo()
+            print()
         print_as_wide(to_rich(grid))
 
 
@@ -35,9 +33,9 @@ def print_as_wide(*shown: "RenderableType") -> None:
 
     A file or pipe has room for every row of a table in one line, for the next program to read.
     """
-    from rich.console import Console
+    from mlrank.cli.terminal import new_console
 
-    console = Console(width=_width_for(shown))
+    console = new_console(width=_width_for(shown))
     for part in shown:
         console.print(part)
 
@@ -47,12 +45,13 @@ def _width_for(shown: Sequence["RenderableType"]) -> int:
 
     In a file or pipe that names no width there is room for lines that would break a setting in a terminal.
     """
-    from rich.console import Console
     from rich.measure import Measurement
     from rich.segment import Segment
     from rich.table import Table
 
-    console = Console()
+    from mlrank.cli.terminal import new_console
+
+    console = new_console()
     unbound = console.options.update(width=_UNBOUND)
     # A table by itself tells what it needs; of a group only its lines do.
     tables = [Measurement.get(console, unbound, part) for part in shown if isinstance(part, Table)]

@@ -1,5 +1,6 @@
 """``mlrank plot``: figures of experiments that have run."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -96,7 +97,7 @@ def _draw(kind: str, given: "Material", folder: Path, formats: Sequence[str], te
     except UserError as error:
         if not tell:
             raise
-        typer.echo(f"{kind}: not drawn: {error}", err=True)
+        print(f"{kind}: not drawn: {error}", file=sys.stderr)
         return 0
     for name, figure in figures.items():
         _write(name, figure, folder, formats)
@@ -111,4 +112,4 @@ def _write(name: str, figure: "AnyFigure", folder: Path, formats: Sequence[str])
     for fmt in formats:
         path = folder / f"{safe_name(name)}.{fmt}"
         write_atomic(path, render(figure, fmt))
-        typer.echo(path)
+        print(path)

@@ -1,5 +1,6 @@
 """``mlrank predict``."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -45,6 +46,6 @@ def predict(
         raise UserError("this file exists; --force replaces it", out)
     done = predict_file(load_model(model), data, out, scores=scores, top=top, format=data_format, zero_based=zero_based)
     for note in done.notes:
-        typer.echo(f"mlrank: {data}: {note}", err=True)
+        print(f"mlrank: {data}: {note}", file=sys.stderr)
     if not quiet:
-        typer.echo(f"{done.n_rows} rows written to {out}")
+        print(f"{done.n_rows} rows written to {out}")

@@ -31,14 +31,14 @@ def run_with_progress(
     log_level: str = "info",
 ) -> "FinishedExperiment":
     """Run `config` and show how far it is, on stderr; an interrupt, and SIGTERM, says what is kept."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+    from mlrank.cli.terminal import new_console
     from mlrank.experiment import run_experiment
     from mlrank.search import cluster_pool
 
     pool = jobs if scheduler is None else cluster_pool(scheduler)
-    console = Console(stderr=True, quiet=quiet)
+    console = new_console(stderr=True, quiet=quiet)
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),

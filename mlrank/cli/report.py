@@ -55,7 +55,7 @@ def report(
     )
     path = out or folder.path / "report.html"
     write_atomic(path, render_report(made).encode())
-    typer.echo(f"written to {path}")
+    print(f"written to {path}")
 
 
 def _n_planned(folder: "RunFolder") -> int | None:

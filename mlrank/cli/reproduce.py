@@ -119,9 +119,9 @@ def reproduce(
 
 
 def _console(as_json: bool) -> "Console":
-    from rich.console import Console
+    from mlrank.cli.terminal import new_console
 
-    return Console(stderr=as_json)
+    return new_console(stderr=as_json)
 
 
 def _files(data: Path, test: Path | None, labels: Path | None) -> dict[str, str]:

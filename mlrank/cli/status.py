@@ -72,10 +72,11 @@ def open_run(place: Path, results: Path) -> tuple["ExperimentConfig", "RunFolder
 
 
 def _print_states(found: dict[str, list["RunState"]]) -> None:
-    from rich.console import Console
+    from rich.markup import escape
     from rich.table import Table
 
     from mlrank.cli.grids import print_as_wide
+    from mlrank.cli.terminal import new_console
     from mlrank.records import run_label
 
     table = Table("experiment", "data set", "split", "method", "state", "search fits", "failed")
@@ -84,9 +85,10 @@ def _print_states(found: dict[str, list["RunState"]]) -> None:
             shown = f"[{COLOURS[state.state]}]{state.state}"
             fits = f"{state.n_done}/{state.n_trials}"
             failed = str(len(state.errors) or "")
-            table.add_row(name, state.dataset, state.split, state.method, shown, fits, failed)
+            names = map(escape, (name, state.dataset, state.split, state.method))
+            table.add_row(*names, shown, fits, failed)
     print_as_wide(table)
-    console = Console()
+    console = new_console()
     for states in found.values():
         for state in states:
             for error in dict.fromkeys(state.errors):

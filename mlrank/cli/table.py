@@ -114,7 +114,7 @@ def table(
         if by or rows or cols:
             raise UserError(f"--by, --rows and --cols arrange tables for readers; {format.value} has one form")
         tables = build_tables(stored.records, columns)
-        typer.echo(render(tables, format.value, decimals), nl=False)
+        print(render(tables, format.value, decimals), end="")
         return
     _print(stored, columns, GridLayout.of(by, rows, cols), format, decimals)
 
@@ -148,10 +148,10 @@ def _write_tidy(
     fmt = tidy_format(format and format.value, out)
     content = tidy_bytes(tidy_frame(stored.records, metrics), fmt)
     if out is None:
-        typer.echo(content.decode(), nl=False)
+        print(content.decode(), end="")
     else:
         write_atomic(out, content)
-        typer.echo(f"written to {out}")
+        print(f"written to {out}")
 
 
 _COSTS = ("fit_seconds", "predict_seconds", "peak_memory")

@@ -75,7 +75,7 @@ def _values(key: str, value: Any, hint: Any, where: Where, findings: Findings) -
         if not _fits(item, hint) or isinstance(item, (list, dict)):
             findings(f"{key} must be {_words(hint)}, found {show(item)}{_advice(item)}", *place)
             continue
-        item = float(item) if type(item) is int and _fits(0.5, hint) and hint is not Any else item
+        item = float(item) if type(item) is int and not _fits(item, hint, exactly=True) else item
         identity = (isinstance(item, bool), repr(item + 0.0 if type(item) in (int, float) else item))
         if identity in seen:
             findings(f"the value {show(item)} of '{key}' is listed twice", *place)
@@ -99,14 +99,15 @@ def _options(hint: Any) -> list[Any]:
     return [get_args(hint)] if get_origin(hint) is Literal else [hint]
 
 
-def _fits(value: Any, hint: Any) -> bool:
+def _fits(value: Any, hint: Any, exactly: bool = False) -> bool:
+    """Return whether a value is of the type `hint`; unless `exactly`, a whole number may stand for any number."""
     for option in _options(hint):
         if isinstance(option, tuple):
             fits = any(type(value) is type(known) and value == known for known in option)
         elif option in (None, type(None), bool, int, str):
             fits = type(value) is (type(None) if option is None else option)
         elif option is float:
-            fits = type(value) in (int, float)
+            fits = type(value) in ((float,) if exactly else (int, float))
         else:
             fits = not isinstance(value, (list, dict))
         if fits:

@@ -12,10 +12,10 @@ from mlrank.datasets.catalogue import Entry, check_sizes, find_entry, is_known, 
 from mlrank.datasets.catalogue.label_lists import LABEL_LISTS, read_lists
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats import Source, format_of
-from mlrank.datasets.formats.text import check_regular, file_stem
+from mlrank.datasets.formats.text import file_stem
 from mlrank.datasets.generated.gaussians import gaussian_classes
 from mlrank.datasets.generated.standin import generate
-from mlrank.errors import UserError, memory_errors
+from mlrank.errors import UserError, check_regular, memory_errors
 
 __all__ = ["DataSource", "find_source", "load_dataset", "load_source"]
 

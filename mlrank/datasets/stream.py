@@ -13,8 +13,7 @@ from mlrank.datasets.formats import Source, find_format, format_of
 from mlrank.datasets.formats.base import StreamRequest
 from mlrank.datasets.formats.missing import nan_places
 from mlrank.datasets.formats.selection import Selection
-from mlrank.datasets.formats.text import check_regular
-from mlrank.errors import UserError, memory_errors
+from mlrank.errors import UserError, check_regular, memory_errors
 
 __all__ = ["RowStream"]
 

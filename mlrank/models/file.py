@@ -1,6 +1,7 @@
 """Model files: one zip of npy arrays and a JSON header, with nothing in it that could run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ from pydantic import ValidationError
 from scipy.sparse import csr_array
 
 from mlrank.arrays import BoolArray, Features, FloatArray
-from mlrank.errors import UserError
+from mlrank.errors import UserError, check_regular, memory_errors
 from mlrank.models.header import FORMAT, KIND, Header, header_of
 from mlrank.models.predictor import Fit, Predictor, restored
 from mlrank.stored import archive_bytes, dump_json, read_archive
+from mlrank.thresholds.cuts import check_scores
 
-__all__ = ["StoredModel", "load_model", "model_bytes"]
+__all__ = ["StoredModel", "load_model", "model_bytes", "scoring"]
 
 HEADER = "header.json"
 
@@ -49,12 +51,32 @@ class StoredModel:
         return None if self.header.fill is None else np.array(self.header.fill)
 
     def decision_function(self, X: Features) -> FloatArray:
-        """Return scores (n_samples, n_labels), larger = more relevant."""
-        return self.predictor.decision_function(X)
+        """Return scores (n_samples, n_labels), larger = more relevant.
+
+        Raises
+        ------
+        UserError
+            If the rows do not fit the model, or numbers in it are too large for finite scores.
+        """
+        with scoring():
+            scores = self.predictor.decision_function(X)
+            check_scores(scores)
+        return scores
 
     def predict(self, X: Features) -> BoolArray:
-        """Return label sets (n_samples, n_labels)."""
-        return self.predictor.predict(X)[1]
+        """Return label sets (n_samples, n_labels); raises UserError as `decision_function` does."""
+        with scoring():
+            return self.predictor.predict(X)[1]
+
+
+@contextmanager
+def scoring() -> Iterator[None]:
+    """Turn what a model of unknown origin makes of some rows in the block into a UserError."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except (ValueError, ArithmeticError, LookupError, TypeError) as error:
+        raise UserError(f"the model cannot score these rows: {_one_line(error)}") from error
 
 
 def model_bytes(fit: Fit, about: Mapping[str, object]) -> bytes:
@@ -80,6 +102,12 @@ def load_model(path: Path | str) -> StoredModel:
         If the file is missing, damaged or no model, or of a later format.
     """
     path = Path(path)
+    check_regular(path)
+    with memory_errors(path):
+        return _load(path)
+
+
+def _load(path: Path) -> StoredModel:
     found = read_archive(path)
     header = _header(found.pop(HEADER, None), path)
     if stray := sorted(name for name in found if name.endswith(".json")):

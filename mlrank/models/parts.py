@@ -141,9 +141,14 @@ def _restore(
 
 def _info(meta: Mapping[str, Any]) -> FitInfo:
     numbers = {name: np.nan if meta[name] is None else float(meta[name]) for name in ("objective", "optimality")}
-    return FitInfo(
-        n_iter=int(meta["n_iter"]), converged=bool(meta["converged"]), notes=tuple(map(str, meta["notes"])), **numbers
-    )
+    n_iter, notes = _whole(meta["n_iter"]), tuple(map(str, meta["notes"]))
+    return FitInfo(n_iter=n_iter, converged=bool(meta["converged"]), notes=notes, **numbers)
+
+
+def _whole(value: Any) -> int:
+    if type(value) is not int:
+        raise ValueError(f"expected a whole number, found {value!r}")
+    return value
 
 
 def _finite(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -154,7 +159,7 @@ def _finite(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _rows(name: str, parts: list[npt.NDArray[Any]], shape: Any) -> Any:
-    n_rows, n_columns = (int(extent) for extent in shape)
+    n_rows, n_columns = (_whole(extent) for extent in shape)
     if parts[1].dtype != np.int32 or parts[2].dtype != np.int32 or parts[0].dtype != np.float64:
         raise ValueError(f"{name} has parts of other types")
     rows = csr_array((_finite(name, parts[0]), parts[1], parts[2]), shape=(n_rows, n_columns))

@@ -10,10 +10,9 @@ from mlrank.arrays import Features
 from mlrank.datasets.formats.selection import Selection
 from mlrank.datasets.stream import RowStream
 from mlrank.errors import UserError
-from mlrank.models.file import StoredModel
+from mlrank.models.file import StoredModel, scoring
 from mlrank.prediction.outputs import ScoredBlock, Wish, output_format, writer
 from mlrank.solvers import Capabilities
-from mlrank.thresholds.cuts import check_scores
 
 __all__ = ["Done", "predict_file", "selection_of"]
 
@@ -100,10 +99,9 @@ def _check(wish: Wish, data: Path, out: Path) -> None:
 
 def _predicted(model: StoredModel, X: Features, wish: Wish) -> ScoredBlock:
     if wish.sets:
-        return ScoredBlock(*model.predictor.predict(X))
-    found = model.decision_function(X)
-    check_scores(found)
-    return ScoredBlock(found, None)
+        with scoring():
+            return ScoredBlock(*model.predictor.predict(X))
+    return ScoredBlock(model.decision_function(X), None)
 
 
 def _block_rows(model: StoredModel) -> int:

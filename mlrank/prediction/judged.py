@@ -16,8 +16,9 @@ from mlrank.datasets.formats.selection import Selection
 from mlrank.datasets.loading import find_source, load_source
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import MetricValue, evaluate
-from mlrank.models.file import StoredModel
+from mlrank.models.file import StoredModel, scoring
 from mlrank.prediction.files import selection_of
+from mlrank.thresholds.cuts import check_scores
 
 __all__ = ["PARTS", "JudgedModel", "judge"]
 
@@ -74,7 +75,9 @@ def judge(
     X = _columns(take_rows(dataset.X, rows), take)
     Y, known, more = _labels(model, dataset, rows, by_number)
     truth = Y if known is None else Y & known
-    scores, Y_pred = model.predictor.predict(X, truth, known)
+    with scoring():
+        scores, Y_pred = model.predictor.predict(X, truth, known)
+        check_scores(scores)
     read = [] if dataset.fill is None else [f"read from {dataset.description}"]
     notes = [*_leak(model, dataset, part), *read, *notes, *more]
     about = model.header

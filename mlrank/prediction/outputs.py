@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,7 @@ from mlrank.errors import UserError, os_errors
 from mlrank.records.atomic import whole_file
 from mlrank.stored import numbered, zip_entry
 
-__all__ = ["ENDINGS", "ScoredBlock", "Wish", "best_labels", "output_format", "writer"]
+__all__ = ["ENDINGS", "ScoredBlock", "Wish", "best_labels", "output_format", "without_formula", "writer"]
 
 ENDINGS = {".csv": "csv", ".svm": "libsvm", ".libsvm": "libsvm", ".txt": "libsvm", ".npz": "npz"}
 COPY_BYTES = 1 << 20
@@ -91,21 +92,37 @@ def best_labels(scores: FloatArray, k: int) -> IntArray:
     return np.argsort(-scores, axis=1, kind="stable")[:, :k]
 
 
+def without_formula(name: str) -> str:
+    """Return a name behind an apostrophe if a spreadsheet would take it for a formula; numbers are none.
+
+    >>> [without_formula(name) for name in ("=cmd", "-x", "-1.5", "a=b")]
+    ["'=cmd", "'-x", '-1.5', 'a=b']
+    """
+    return f"'{name}" if name.startswith(("=", "+", "-", "@", "\t", "\r")) and not _NUMBER.fullmatch(name) else name
+
+
+_NUMBER = re.compile(r"[-+]?[0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?", re.ASCII)
+
+
 class _CsvWriter:
-    """A header line, then a line for each row: 0 or 1 or the score of each label, or labels and scores in turn."""
+    """A header line, then a line for each row: 0 or 1 or the score of each label, or labels and scores in turn.
+
+    Names that a spreadsheet would take for formulas stand behind an apostrophe.
+    """
 
     def __init__(self, file: IO[bytes], wish: Wish, path: Path, stack: ExitStack) -> None:
         self.file, self.wish = file, wish
         numbers = range(1, (wish.top or 0) + 1)
         pairs = [f"{what}_{number}" for number in numbers for what in ("label", "score")]
-        self._lines([pairs if wish.top else list(wish.labels)])
+        self.names = [without_formula(name) for name in wish.labels]
+        self._lines([pairs if wish.top else self.names])
 
     def write(self, block: ScoredBlock) -> None:
         """Write the rows of a block."""
         if self.wish.top:
             best = best_labels(block.scores, self.wish.top)
             values = np.take_along_axis(block.scores, best, axis=1).tolist()
-            labels = self.wish.labels
+            labels = self.names
             self._lines(
                 [cell for label, value in zip(row, its, strict=True) for cell in (labels[label], repr(value))]
                 for row, its in zip(best.tolist(), values, strict=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mlrank.errors import UserError
+from mlrank.errors import UserError, escaped_lines
 from mlrank.metrics import METRICS
 from mlrank.plots import Material
 from mlrank.records.run import RunRecord
@@ -70,7 +70,7 @@ def render_report(report: ReportInput) -> str:
     context = _context(report)
     bare = len(template.render(context, figures=[], not_drawn=[]).encode())
     figures, not_drawn = drawings(report.material, LIMIT_BYTES - bare - 50_000)
-    return template.render(context, figures=figures, not_drawn=not_drawn)
+    return escaped_lines(template.render(context, figures=figures, not_drawn=not_drawn))
 
 
 def _context(report: ReportInput) -> dict[str, object]:

@@ -3,10 +3,10 @@
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from mlrank.errors import unknown_name
+from mlrank.errors import escaped_lines, unknown_name
 from mlrank.records import dump_json
 from mlrank.tables.arrange import Grid, Shown, to_grid
 from mlrank.tables.markup import html, html_page, html_table, latex, latex_table, markdown, markdown_table
@@ -67,6 +67,14 @@ def to_rich(table: ResultTable | Grid, decimals: int = 4) -> "Group":
     from rich.text import Text
 
     grid = table if isinstance(table, Grid) else to_grid(table, decimals)
+    # Escaped before widths are measured.
+    grid = replace(
+        grid,
+        title=escaped_lines(grid.title),
+        header=tuple(map(escaped_lines, grid.header)),
+        rows=tuple(tuple(cell._replace(text=escaped_lines(cell.text)) for cell in row) for row in grid.rows),
+        notes=tuple(map(escaped_lines, grid.notes)),
+    )
     shown = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     # A spread or an interval that holds together is folded whole below its mean.
     body = [

@@ -48,7 +48,7 @@ def test_mistakes_are_one_line(mlrank, tmp_path):  # noqa: F811
         (("predict", MODEL, "test.svm", "--out", "no/such/o.csv", "--top", "9"), "1 to 4 of them"),
         (("predict", "bad.model", "test.svm", "--out", "o.csv"), "bad.model: damaged or no such archive"),
         (("predict", "absent.model", "test.svm", "--out", "o.csv"), "absent.model: cannot read the file"),
-        (("predict", "results/small", "test.svm", "--out", "o.csv"), "results/small: cannot read the file"),
+        (("predict", "results/small", "test.svm", "--out", "o.csv"), "results/small: is a folder"),
         (("evaluate", MODEL), "name them with --data"),
         (("evaluate", "absent.model", "--data", "test.svm"), "there is no such model file"),
         (("evaluate", "results/small", "--data", "test.svm"), "are for a .model file"),

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlrank.config import GridPoint, MethodConfig
+from mlrank.config import GridPoint, MethodConfig, parse_config
 from mlrank.config.grid import expand_range, n_points, points
+from mlrank.solvers import SOLVERS
 
 
 @pytest.mark.parametrize(
@@ -66,3 +67,24 @@ def test_grid_is_row_major_with_the_threshold_fastest():
 def test_no_axes_make_one_point():
     assert MethodConfig("M", "toy", object).grid() == [GridPoint({}, {})]
     assert points(()) == [{}]
+
+
+@pytest.mark.parametrize(
+    ("key", "setting"),
+    [("plst", "n_components"), ("cplst", "n_components"), ("faie", "n_components"), ("ml_loc", "n_groups")],
+)
+def test_whole_numbers_stay_whole_where_a_part_is_possible_too(key, setting):
+    values = axis(f"{{solver: {key}, {setting}: [1, 0.5, 4]}}")
+    assert [(type(value), value) for value in values] == [(int, 1), (float, 0.5), (int, 4)]
+    for value in values:
+        SOLVERS[key](**{setting: value})
+
+
+def test_whole_numbers_become_numbers_where_any_number_is_possible():
+    assert list(map(type, axis("{solver: rank_svm, C: [1, 2]}"))) == [float, float]
+
+
+def axis(method):
+    """Return the values of the first setting of a method."""
+    text = f"name: a\ndatasets: [yeast]\nsplit: {{kind: official}}\nmethods:\n  A: {method}\n"
+    return parse_config(text, "c.yaml").methods["A"].axes[0][1]

@@ -6,13 +6,19 @@ import pickle
 import struct
 import tracemalloc
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from mlrank.datasets.formats.selection import Selection
+from mlrank.datasets.loading import load_dataset
+from mlrank.datasets.stream import RowStream
 from mlrank.errors import UserError
 from mlrank.models.file import load_model
+from mlrank.prediction import predict_file
+from mlrank.yamlfile import read_yaml
 from tests.models.fits import stored
 
 
@@ -65,7 +71,7 @@ def npy(descr="<f8", shape="(5, 6)", data=b"\0" * 240):
 
 def test_missing_folders_and_foreign_files(tmp_path, path):
     assert "no such file" in refusal(tmp_path / "absent.model")
-    assert "directory" in refusal(tmp_path)
+    assert "is a folder" in refusal(tmp_path)
     for content in (b"", b"PK", b"1 1:2\n", pickle.dumps({"a": 1}), b"\0" * 10_000):
         path.write_bytes(content)
         assert "damaged or no such archive" in refusal(path)
@@ -266,3 +272,70 @@ def test_values_that_are_no_good_are_refused(tmp_path, key, settings, change):
     stored(path, key, settings)
     changed_header(path, lambda header: parts(header)["values"].update(change))
     assert "do not fit together" in refusal(path)
+
+
+def test_member_names_that_are_no_text_are_refused(path):
+    content = path.read_bytes()
+    assert content.count(b"header.json") == 2
+    # The flag that says UTF-8, in the directory and before the member, and bytes that are none.
+    changed = bytearray(content.replace(b"header.json", b"header.js\xff\xff"))
+    for mark, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        at = changed.find(mark)
+        while at >= 0:
+            changed[at + offset + 1] |= 8
+            at = changed.find(mark, at + 1)
+    path.write_bytes(changed)
+    assert "damaged or no such archive" in refusal(path)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs a device without end")
+def test_devices_without_end_are_refused():
+    zero = Path("/dev/zero")
+    assert "is no regular file" in refusal(zero)
+    for read in (load_dataset, lambda path: RowStream(path, Selection(("a",), (), "the model"), "csv")):
+        with pytest.raises(UserError, match="is no regular file"):
+            read(zero)
+    with pytest.raises(UserError, match="too many for a configuration"):
+        read_yaml(zero)
+
+
+def test_a_key_twice_is_refused(path):
+    contents = members(path)
+    rewrite(path, contents | {"header.json": b'{"sparse": false, ' + contents["header.json"].lstrip()[1:]})
+    assert "a key occurs twice" in refusal(path)
+
+
+@pytest.mark.parametrize("change", [{"n_iter": 2.5}, {"n_iter": "3"}, {"n_iter": True}])
+def test_numbers_that_are_not_whole_are_refused(path, change):
+    changed_header(path, lambda header: parts(header)["info"].update(change))
+    assert "expected a whole number" in refusal(path)
+
+
+def test_shapes_that_are_not_whole_are_refused(tmp_path):
+    path = tmp_path / "a.model"
+    stored(path, "binary_svm", {"kernel": "rbf", "gamma": 0.1}, sparse=True)
+    changed_header(path, lambda header: parts(header)["sparse"].update(X_train=[30.7, 6]))
+    assert "expected a whole number" in refusal(path)
+
+
+@pytest.mark.parametrize("key", ["rank_svm", "plst", "ml_loc"])
+def test_weights_beyond_all_numbers_are_a_line_where_rows_are_scored(tmp_path, key):
+    path = tmp_path / "a.model"
+    stored(path, key)
+    contents = members(path)
+    for name in contents:
+        if name.endswith(".npy") and (array := np.load(io.BytesIO(contents[name]))).dtype == np.float64:
+            changed_array(path, name.removesuffix(".npy"), np.full(array.shape, 1e308))
+    np.savez(tmp_path / "x.npz", X=np.full((2, 6), 1e10))
+    try:
+        model = load_model(path)
+    except UserError:
+        refusal(path)
+        return
+    for ask in ({}, {"scores": True}, {"top": 1}):
+        with pytest.raises(UserError, match="the model cannot score these rows") as caught:
+            predict_file(model, tmp_path / "x.npz", tmp_path / "o.csv", **ask)
+        assert str(caught.value).isprintable()
+    for score in (model.predict, model.decision_function):
+        with pytest.raises(UserError, match="the model cannot score these rows"):
+            score(np.full((2, 6), 1e10))

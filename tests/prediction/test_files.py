@@ -220,6 +220,19 @@ def test_what_is_written_as_csv(tmp_path):
         assert row == [cell for label in best for cell in (model.label_names[label], repr(float(its[label])))]
 
 
+def test_names_that_look_like_formulas_stand_behind_an_apostrophe_in_csv(tmp_path):
+    names = ["=cmd|'/c calc'!A1", "@SUM(1)", "-a", "-1", "+2.5e3"]
+    model = model_of(tmp_path / "a.model", labels=names)
+    np.savez(tmp_path / "x.npz", X=dataset().X)
+    for name, options in (("sets", {}), ("top", {"top": 5})):
+        predict_file(model, tmp_path / "x.npz", tmp_path / f"{name}.csv", **options)
+    quoted = ["'=cmd|'/c calc'!A1", "'@SUM(1)", "'-a", "-1", "+2.5e3"]
+    with open(tmp_path / "sets.csv", newline="") as file:
+        assert next(csv.reader(file)) == quoted
+    with open(tmp_path / "top.csv", newline="") as file:
+        assert set(list(csv.reader(file))[1][::2]) == set(quoted)
+
+
 @pytest.mark.parametrize(
     "labels", [LABELS, ("1", "2", "3", "4", "5"), ("0", "1", "2", "3", "4"), ("1", "3", "5", "7", "9")]
 )

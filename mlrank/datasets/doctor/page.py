@@ -8,6 +8,7 @@ import numpy as np
 from mlrank.arrays import FloatArray
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.doctor import Checkup
+from mlrank.errors import escaped_lines
 
 __all__ = ["co_occurrence", "page"]
 
@@ -42,20 +43,22 @@ def page(checkup: Checkup, dataset: Dataset) -> str:
     names = [dataset.label_names[label] for label in kept]
     left_out = dataset.n_labels - len(kept)
     more = f" The {len(kept)} most frequent of {dataset.n_labels} labels are shown." if left_out else ""
-    return "\n".join(
-        [
-            "<!DOCTYPE html>",
-            f'<html lang="en"><head><meta charset="utf-8"><title>{escape(checkup.name)}</title>',
-            f"<style>{_STYLE}</style></head><body>",
-            f"<h1>Data set {escape(checkup.name)}</h1>",
-            _facts(checkup),
-            _findings(checkup),
-            f"<h2>Label frequencies</h2><p>Rows with each label.{more}</p>",
-            _bars(names, counts[kept], dataset.n_samples),
-            f"<h2>Label co-occurrence</h2><p>Share of the rows with either label that have both.{more}</p>",
-            _heat_map(names, co_occurrence(dataset.Y[:, kept])),
-            "</body></html>\n",
-        ]
+    return escaped_lines(
+        "\n".join(
+            [
+                "<!DOCTYPE html>",
+                f'<html lang="en"><head><meta charset="utf-8"><title>{escape(checkup.name)}</title>',
+                f"<style>{_STYLE}</style></head><body>",
+                f"<h1>Data set {escape(checkup.name)}</h1>",
+                _facts(checkup),
+                _findings(checkup),
+                f"<h2>Label frequencies</h2><p>Rows with each label.{more}</p>",
+                _bars(names, counts[kept], dataset.n_samples),
+                f"<h2>Label co-occurrence</h2><p>Share of the rows with either label that have both.{more}</p>",
+                _heat_map(names, co_occurrence(dataset.Y[:, kept])),
+                "</body></html>\n",
+            ]
+        )
     )
 
 

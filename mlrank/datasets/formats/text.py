@@ -13,7 +13,7 @@ from typing import IO, NoReturn, cast
 
 from mlrank.errors import UserError
 
-__all__ = ["LineBlock", "check_regular", "file_stem", "is_packed", "read_blocks", "read_whole", "shown"]
+__all__ = ["LineBlock", "file_stem", "is_packed", "read_blocks", "read_whole", "shown"]
 
 # A quarter of a megabyte amortises the overhead of a call; more would only raise the peak memory.
 BLOCK_SIZE = 1 << 18
@@ -89,20 +89,6 @@ def read_whole(path: Path) -> bytes:
         if size > MOST_WHOLE:
             raise UserError(f"holds more than {MOST_WHOLE} bytes: this is no list of labels", path)
     return b"".join(pieces)
-
-
-def check_regular(path: Path) -> None:
-    """Refuse what is there and no file: a folder, or a device or pipe, which has no end or can be read only once.
-
-    Raises
-    ------
-    UserError
-        If it is one.
-    """
-    if path.is_dir():
-        raise UserError("is a folder; name a file in it", path)
-    if path.exists() and not path.is_file():
-        raise UserError("is no regular file, and others may have no end: copy it into one", path)
 
 
 def is_packed(path: Path) -> bool:

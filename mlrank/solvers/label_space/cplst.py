@@ -47,7 +47,7 @@ class CPLST:
         The rows of which H is made.
     """
 
-    n_components: float = 0.5
+    n_components: int | float = 0.5
     lam: float | str = "auto"
     kernel: str = "linear"
     gamma: float = 1.0

@@ -81,7 +81,7 @@ class FaIE:
         H is made of centered rows, rows as they are, or rows with a column of ones.
     """
 
-    n_components: float = 0.5
+    n_components: int | float = 0.5
     lam: float | str = "auto"
     alpha: float = 0.1
     coding: str = "auto"

@@ -39,7 +39,7 @@ class PLST:
         A key of KERNELS and its constants; with a kernel the regression is kernel ridge regression.
     """
 
-    n_components: float = 0.5
+    n_components: int | float = 0.5
     lam: float | str = "auto"
     kernel: str = "linear"
     gamma: float = 1.0

@@ -204,7 +204,7 @@ class MLLOC:
         Of k-means.
     """
 
-    n_groups: float = 15
+    n_groups: int | float = 15
     lam1: float = 1.0
     lam2: float = 100.0
     kernel: str = "linear"

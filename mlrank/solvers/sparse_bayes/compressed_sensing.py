@@ -91,7 +91,7 @@ class SparseBayesianCS:
         Of Phi and of what is drawn in selection.
     """
 
-    n_components: float = 0.5
+    n_components: int | float = 0.5
     s2: float = 1e-3
     c2: float = 1e-3
     selection: str = "gp_mi"

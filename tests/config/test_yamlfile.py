@@ -165,7 +165,7 @@ def test_unreadable_files(tmp_path):
 
     assert line(tmp_path / "none.yaml") == f"{tmp_path}/none.yaml: there is no such file"
     assert line(tmp_path) == f"{tmp_path}: this is a folder, a YAML file was expected"
-    assert line("a\x00b") == "a\x00b: the file cannot be read: embedded null byte"
+    assert line("a\x00b") == r"a\x00b: the file cannot be read: embedded null byte"
     bad = tmp_path / "bad.yaml"
     bad.write_bytes("a: 1\r\nb: é".encode() + b"\xff")
     assert line(bad) == f"{bad}:2:5: the byte 0xff is not UTF-8 text; save the file as UTF-8"

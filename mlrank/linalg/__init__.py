@@ -3,7 +3,7 @@
 from mlrank.linalg.bases import orthonormal_columns, range_basis
 from mlrank.linalg.block import BlockLanczos, LanczosSolution, block_cg
 from mlrank.linalg.operators import GramOperator, SymmetricOperator
-from mlrank.linalg.rows import CenteredRows, center_columns, without_constants
+from mlrank.linalg.rows import CenteredRows, center_columns, column_lengths, without_constants
 from mlrank.linalg.shrink import Shrunk, largest_singular_value, shrink_singular_values, singular_values_below
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "SymmetricOperator",
     "block_cg",
     "center_columns",
+    "column_lengths",
     "largest_singular_value",
     "orthonormal_columns",
     "range_basis",

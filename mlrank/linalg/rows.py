@@ -3,12 +3,12 @@
 from functools import cached_property
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import Features, FloatArray, as_features
 from mlrank.linalg._product_kernels import centered_product, symmetric_product
 
-__all__ = ["CenteredRows", "center_columns", "without_constants"]
+__all__ = ["CenteredRows", "center_columns", "column_lengths", "without_constants"]
 
 
 class CenteredRows:
@@ -25,24 +25,44 @@ class CenteredRows:
         X = as_features(X)
         if mean is None:
             X = without_constants(X)
-            mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+            mean = _mean(X)
         self.mean: FloatArray = mean
         self.shape: tuple[int, int] = X.shape
         self.shifted = bool(self.mean.any())
-        # Dense rows are centered once: products are then exact to rounding however far the rows are from the origin.
-        self.rows = X if issparse(X) or not self.shifted else X - self.mean
+        # Dense rows, and columns of sparse ones without a zero, are centered once: products are then exact to rounding
+        # however far the rows are from the origin. `offset` is what is left to take off.
+        self.offset: FloatArray = self.mean
+        if not issparse(X):
+            self.rows = X - self.mean if self.shifted else X
+        else:
+            self.rows, self.offset = _filled_centered(X, self.mean) if self.shifted else (X, self.mean)
 
     def times(self, V: FloatArray) -> FloatArray:
         """Return (X - 1 mean') V for a dense V, shape (n_samples, k)."""
         if not issparse(self.rows):
             return np.asarray(self.rows @ V)
-        return _product(self.rows, V, self._ones, self.mean @ V)
+        return _product(self.rows, V, self._ones, self.offset @ V)
 
     def transpose_times(self, U: FloatArray) -> FloatArray:
         """Return (X - 1 mean')' U for a dense U, shape (n_features, k)."""
         if not issparse(self.rows):
             return np.asarray(self.rows.T @ U)
-        return _product(self._columns, U, self.mean, U.sum(axis=0))
+        return _product(self._columns, U, self.offset, U.sum(axis=0))
+
+    def dense(self) -> FloatArray:
+        """Return the centered rows as an ndarray."""
+        return self.rows.toarray() - self.offset if issparse(self.rows) else np.asarray(self.rows)
+
+    @cached_property
+    def lengths(self) -> FloatArray:
+        """Lengths of the centered columns, shape (n_features,)."""
+        if not issparse(self.rows):
+            return column_lengths(self.rows)
+        squares = np.asarray(self.rows.multiply(self.rows).sum(axis=0)).ravel()
+        sums = np.asarray(self.rows.sum(axis=0)).ravel()
+        squares = squares - (2 * sums - self.shape[0] * self.offset) * self.offset
+        lengths: FloatArray = np.sqrt(np.maximum(squares, 0.0))
+        return lengths
 
     @cached_property
     def _ones(self) -> FloatArray:
@@ -60,15 +80,34 @@ class CenteredRows:
         # The centering of both sides as one term and its transpose: for any vector taken off, not only the mean.
         if dual:
             right = self._ones
-            left = np.asarray(self.rows @ self.mean) - (self.mean @ self.mean) / 2
+            left = np.asarray(self.rows @ self.offset) - (self.offset @ self.offset) / 2
             A, other = self.rows, self._columns
         else:
-            right = self.mean
-            left = np.asarray(self.rows.sum(axis=0)).ravel() - self.shape[0] / 2 * self.mean
+            right = self.offset
+            left = np.asarray(self.rows.sum(axis=0)).ravel() - self.shape[0] / 2 * self.offset
             A, other = self._columns, self._columns.T.tocsr()
         gram = np.zeros((A.shape[0], A.shape[0]))
         symmetric_product(A.data, A.indices, A.indptr, other.data, other.indices, other.indptr, left, right, gram)
         return gram
+
+
+def _mean(X: Features) -> FloatArray:
+    """Return the mean of the rows, of sparse columns without a zero to the last digits, as of dense ones."""
+    mean = np.asarray(X.mean(axis=0), dtype=np.float64).ravel()
+    if issparse(X):
+        filled = np.flatnonzero((np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]) & (mean != 0))
+        if filled.size:
+            mean[filled] = X[:, filled].toarray().mean(axis=0)
+    return mean
+
+
+def _filled_centered(X: Features, mean: FloatArray) -> tuple[Features, FloatArray]:
+    """Return a csr_array with `mean` taken off its columns without a zero, and what is left of `mean`."""
+    filled = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+    if not (filled & (mean != 0)).any():
+        return X, mean
+    taken = np.where(filled, mean, 0.0)
+    return csr_array((X.data - taken[X.indices], X.indices, X.indptr), shape=X.shape), np.where(filled, 0.0, mean)
 
 
 def _product(A: Features, V: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
@@ -98,3 +137,9 @@ def center_columns(A: FloatArray) -> FloatArray:
     """Return `A` with the mean of each column taken off."""
     centered: FloatArray = A - A.mean(axis=0)
     return centered
+
+
+def column_lengths(A: FloatArray) -> FloatArray:
+    """Return the Euclidean lengths of the columns of `A`."""
+    lengths: FloatArray = np.sqrt(np.einsum("ij,ij->j", A, A))
+    return lengths

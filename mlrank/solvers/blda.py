@@ -81,9 +81,9 @@ class WeightedRows:
             weighted = self.root[:, None] * rows
             return np.asarray(weighted.T @ weighted)
         scaled = diags_array(self.root) @ rows
-        mean = self.centered.mean
+        offset = self.centered.offset
         # The mean is that of the weighted rows, so what it takes off is one outer product.
-        gram: FloatArray = (scaled.T @ scaled).toarray() - float(self.root @ self.root) * np.outer(mean, mean)
+        gram: FloatArray = (scaled.T @ scaled).toarray() - float(self.root @ self.root) * np.outer(offset, offset)
         return gram
 
 

@@ -14,25 +14,31 @@ D = E + alpha and R = S P'Y/n, that problem is one of n_labels rows: its vectors
 which spans Theta = range of Q E^-1 R T. So ridge regression with penalty alpha + beta comes back for rank 0, with
 penalty beta for full rank or alpha = 0, and reduced-rank ridge regression for alpha to infinity.
 
-`objective` is that of the problem; it is a closed form, so `optimality` is 0. Cost: the smaller Gram matrix of the rows
-(or the kernel matrix) and its eigen-decomposition, once for all alpha, beta and rank; then O(min(n, n_features) k^2)
-for k labels. Sparse rows stay sparse. A kernel makes the rows those of its feature space; penalties do not depend on
-the basis there, so nothing else changes.
+`objective` is that of the problem. It is a closed form: with the residual R of the normal equations of U on the rows as
+they are, `optimality` is the square root of n R'(X'X/n + beta I)^-1 R / |Y|^2 of the label where it is largest, which
+bounds the relative error of the fitted scores, or that of what a better subspace for U would take off the objective,
+n / |Y|^2 times that, if it is larger. It has converged up to 1e-6 (see `mlrank.solvers.ridge`).
+
+Cost: the smaller Gram matrix of the rows (or the kernel matrix) and its eigen-decomposition, once for all alpha, beta
+and rank; then O(min(n, n_features) k^2) for k labels, and products of the rows with the weights. Sparse rows stay
+sparse. A kernel makes the rows those of its feature space; penalties do not depend on the basis there, so nothing else
+changes.
 """
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, eigvalsh, qr, solve, solve_triangular
 
 from mlrank.arrays import FloatArray
 from mlrank.kernels import Kernel, canonical
 from mlrank.kernels.rows import KernelRows
-from mlrank.linalg import CenteredRows
+from mlrank.linalg import CenteredRows, center_columns
 from mlrank.solvers.base import FitInfo, TrainingSet, check_kernel, check_not_negative
 from mlrank.solvers.models import KernelModel, LinearModel
-from mlrank.solvers.ridge import RidgeSpace, gram_space, linear_space
+from mlrank.solvers.ridge import REFINED, REFINEMENTS, TOL, RidgeSpace, better_of, gram_space, linear_space
+from mlrank.solvers.scales import scale_notes
 
 __all__ = ["SharedSubspace", "default_rank"]
 
@@ -45,6 +51,81 @@ class Decomposed(NamedTuple):
 
     space: RidgeSpace
     rows: KernelRows | None
+
+    def graded(self) -> "Decomposed | None":
+        """Return the same by the slower decomposition, None where it would take too long."""
+        space = self.space.graded
+        return None if space is None else Decomposed(space, self.rows)
+
+
+class SubspaceProblem(NamedTuple):
+    """The problem for one subspace, in the coordinates of the rows' singular vectors: weights there are root * E.
+
+    Parameters
+    ----------
+    space : RidgeSpace
+    Y : (n_samples, n_labels) ndarray, centered
+    alpha, beta : float
+    root : (r, 1) ndarray, singular values
+    theta, phi : (r, rank) ndarray, an orthonormal basis of the subspace, theta = root * phi
+    """
+
+    space: RidgeSpace
+    Y: FloatArray
+    alpha: float
+    beta: float
+    root: FloatArray
+    theta: FloatArray
+    phi: FloatArray
+
+    def coef(self, E: FloatArray) -> FloatArray:
+        """Return the weights (n_labels, n_features), or with a kernel (n_labels, n_samples)."""
+        if self.space.rows is None:
+            weights = self.space.vectors @ E
+        elif self.space.dual:
+            weights = self.space.rows.transpose_times(self.space.vectors @ E)
+        else:
+            weights = self.space.vectors @ (self.root * E)
+        return np.ascontiguousarray(weights.T)
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """Return E with (S^2/n + alpha + beta - alpha theta theta') E = right."""
+        outer = self.root**2 / len(self.Y) + self.beta + self.alpha
+        plain: FloatArray = np.divide(right, outer, out=np.zeros_like(right), where=outer > 0)
+        if self.theta.shape[1] == 0 or self.alpha == 0:
+            return plain
+        scaled = np.divide(self.phi, outer, out=np.zeros_like(self.phi), where=outer > 0)
+        inner = np.eye(self.theta.shape[1]) / self.alpha - self.theta.T @ (self.root * scaled)
+        moved: FloatArray = plain + scaled @ solve(inner, self.theta.T @ (self.root * plain), assume_a="sym")
+        return moved
+
+    def measured(self, E: FloatArray) -> tuple[float, float, FloatArray]:
+        """Return the objective, the certificate, and the residual in coordinates."""
+        n, inside = len(self.Y), self.theta.T @ (self.root * E)
+        lengths = np.linalg.norm(self.Y, axis=0)
+        if self.space.rows is None:
+            A, B = self.space.vectors @ E, self.space.vectors @ (self.phi @ inside)
+            if self.space.centered:
+                A, B = center_columns(A), center_columns(B)
+            fitted = center_columns(self.space.K @ A)
+            rest = (self.Y - fitted) / n - (self.alpha + self.beta) * A + self.alpha * B
+            residual, errors = self.space.vectors.T @ rest, n * np.linalg.norm(rest, axis=0)
+            gram = A.T @ fitted
+        else:
+            W, B = self.coef(E).T, self.coef(self.phi @ inside).T
+            fitted = self.space.rows.times(W)
+            rest = self.space.rows.transpose_times(self.Y - fitted) / n - (self.alpha + self.beta) * W + self.alpha * B
+            squares, turned = self.space.energies(n * rest, n * self.beta)
+            residual, errors = turned / (n * self.root), np.sqrt(squares)
+            gram = W.T @ W
+        most = eigvalsh((gram + gram.T) / 2)[::-1][: self.theta.shape[1]].sum()
+        outside = float(np.trace(gram) - (inside**2).sum())
+        loss = float(((self.Y - fitted) ** 2).sum()) / n
+        objective = loss + self.alpha * max(outside, 0.0) + self.beta * float(np.trace(gram))
+        total = float(np.vdot(self.Y, self.Y)) / n
+        better = self.alpha * max(float(most - (inside**2).sum()), 0.0)
+        error = float(np.divide(errors, lengths, out=np.zeros_like(errors), where=lengths > 0).max(initial=0.0))
+        return objective, max(error, np.sqrt(better / total) if total > 0 else 0.0), residual
 
 
 def default_rank(n_labels: int) -> int:
@@ -114,25 +195,43 @@ class SharedSubspace:
         ValueError
             If the kernel is not defined for the rows, or a precomputed one is none.
         """
-        space, rows = self.prepare(train) if prepared is None else prepared
-        if prepared is None and rows is not None:
-            rows.forget()
+        prepared_here = self.prepare(train) if prepared is None else prepared
+        if prepared is None and prepared_here.rows is not None:
+            prepared_here.rows.forget()
+        return better_of(lambda one: self._fitted(train, one), prepared_here, Decomposed.graded)
+
+    def _fitted(self, train: TrainingSet, decomposed: Decomposed) -> LinearModel | KernelModel:
+        space, rows = decomposed
         Y = train.Y.astype(np.float64)
         mean, n = Y.mean(axis=0), train.n_samples
         root = np.sqrt(space.values)[:, None]
-        right = root * space.parts(Y - mean) / n
+        right = space.parts(Y - mean) / n
         inner = space.values[:, None] / n + self.beta
-        outer = inner + self.alpha
-        basis = _leading(right / np.sqrt(outer * inner))
+        scale = np.sqrt((inner + self.alpha) * inner)
+        basis = _leading(np.divide(root * right, scale, out=np.zeros_like(right), where=scale > 0))
         requested = default_rank(train.n_labels) if self.rank == "auto" else int(self.rank)
         kept = basis[:, : min(requested, basis.shape[1])]
-        weights = (right + self.alpha * (right @ kept) @ kept.T / inner) / outer
-        # At the minimum the quadratic part is half of the linear one.
-        objective = float(((Y - mean) ** 2).sum() / n - np.sum(right * weights))
-        info = FitInfo(1, objective, 0.0, True, self._notes(requested, basis.shape[1]))
-        coef = space.coef(root * weights, 0.0)
+        phi = np.divide(right @ kept, inner, out=np.zeros((len(right), kept.shape[1])), where=inner > 0)
+        theta, factor = qr(root * phi, mode="economic", check_finite=False) if kept.size else (phi, np.eye(0))
+        phi = solve_triangular(factor, phi.T, trans="T").T if kept.size else phi
+        problem = SubspaceProblem(space, Y - mean, self.alpha, self.beta, root, theta, phi)
+        E = problem.solve(right)
+        objective, error, residual = problem.measured(E)
+        for _ in range(REFINEMENTS):
+            if error <= REFINED:
+                break
+            moved = E + problem.solve(residual)
+            again = problem.measured(moved)
+            if not again[1] < error / 2:
+                break
+            E, (objective, error, residual) = moved, again
+        notes = self._notes(requested, basis.shape[1])
+        notes = notes if error <= TOL else (*notes, *scale_notes(train.X))
+        info = FitInfo(1, objective, error, error <= TOL, notes)
+        coef = problem.coef(E)
         if rows is None:
             return space.model(train.X, coef, mean, Kernel.of(self), info)
+        coef = coef - coef.mean(axis=1, keepdims=True)
         return KernelModel.of(rows, coef, mean - coef @ space.level, self.gamma, info)
 
     def _notes(self, requested: int, found: int) -> tuple[str, ...]:

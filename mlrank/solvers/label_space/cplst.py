@@ -14,7 +14,9 @@ independent and lam goes to 0, H is the identity on centered columns and CPLST i
 `hat_bias` says of which rows H is made: centered ones; rows as they are; or rows with a column of ones, whose weight is
 penalized as others are. The paper's derivation assumes one of the first two on data with mean zero, programs differ.
 
-`objective` is the maximum. It is a closed form, so `optimality` is 0. No matrix of n x n is formed where there are more
+`objective` is the maximum. It is a closed form: `optimality` is the larger of the certificate of the regression (see
+`mlrank.solvers.ridge`) and a hundred times the residual of the eigenvectors V, relative to the largest eigenvalue, with
+H applied by products with the rows. No matrix of n x n is formed where there are more
 rows than features: with the decomposition U S V' of the rows, Yc'H Yc = (U'Yc)' S^2 (S^2 + lam)^-1 (U'Yc).
 """
 
@@ -22,7 +24,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mlrank.solvers.base import TrainingSet
-from mlrank.solvers.label_space.space import LabelSpace, LabelSpaceSettings, label_space, project, signs
+from mlrank.solvers.label_space.space import LabelSpace, LabelSpaceSettings, label_space, project, signs, solved
 from mlrank.solvers.models import KernelModel, LinearModel
 
 __all__ = [
@@ -72,6 +74,6 @@ class CPLST:
 
     def fit(self, train: TrainingSet, prepared: LabelSpace | None = None) -> LinearModel | KernelModel:
         """Find the directions of the labels and the regression onto them."""
+        settings = LabelSpaceSettings.of(self)
         space = self.prepare(train) if prepared is None else prepared
-        explained = space.explained(space.rows.penalty(self.lam))
-        return project(train, LabelSpaceSettings.of(self), space, explained, "the labels that features explain")
+        return solved(space, lambda one: project(train, settings, one, explained=True))

@@ -11,10 +11,12 @@ stands for one half; with missing labels they are coded +1, -1 and 0 where missi
 
 The n x n matrix need not be formed: with the decomposition U S V' of the rows, C holds the left singular vectors of
 B = [Y, sqrt(alpha) U S (S^2 + lam)^-1/2], whose k + r columns have a small Gram matrix in which the code, its decoder D
-and its regression can be computed without C itself. Where n_samples is less than k + r the n x n matrix is the smaller
-one.
+and its regression can be computed; C itself certifies them. Where n_samples is less than k + r the n x n matrix is the
+smaller one.
 
-`objective` is the maximum. It is a closed form, so `optimality` is 0.
+`objective` is the maximum. It is a closed form: `optimality` is the larger of the certificate of the regression (see
+`mlrank.solvers.ridge`) and a hundred times the residual of the eigenvectors C, relative to the largest eigenvalue, with
+H applied by products with the rows.
 """
 
 from dataclasses import dataclass
@@ -25,7 +27,6 @@ import numpy as np
 from mlrank.arrays import FloatArray
 from mlrank.kernels import Kernel
 from mlrank.solvers.base import (
-    FitInfo,
     TrainingSet,
     check_choices,
     check_not_negative,
@@ -35,9 +36,12 @@ from mlrank.solvers.base import (
 from mlrank.solvers.label_space.space import (
     LabelSpace,
     LabelSpaceSettings,
+    eigen_error,
+    fit_info,
     label_space,
     largest,
     signs,
+    solved,
     truncated,
 )
 from mlrank.solvers.models import KernelModel, LinearModel
@@ -52,8 +56,9 @@ NOISE = 1e-12
 
 
 class Code(NamedTuple):
-    """What a model needs of the code C: eigenvalues, D = C'Y, U'C and the column means of C."""
+    """What a model needs of the code C: C itself, eigenvalues, D = C'Y, U'C and the column means of C."""
 
+    C: FloatArray
     values: FloatArray
     decoder: FloatArray
     parts: FloatArray
@@ -121,17 +126,23 @@ class FaIE:
     def fit(self, train: TrainingSet, prepared: LabelSpace | None = None) -> LinearModel | KernelModel:
         """Find the code of the rows and the regression onto it."""
         space = self.prepare(train) if prepared is None else prepared
+        return solved(space, lambda one: self._fitted(train, one))
+
+    def _fitted(self, train: TrainingSet, space: LabelSpace) -> LinearModel | KernelModel:
         lam, requested = space.rows.penalty(self.lam), n_components_of(self.n_components, train.n_labels)
         size = sum(space.hat.parts.shape)
         find = _code_of_rows if train.n_samples < size else _code_of_columns
         code = find(space, self.alpha, lam, requested)
-        coef = code.decoder.T @ space.rows.coef(code.parts, lam)
-        level = code.mean @ code.decoder
+        ridge = space.rows.certified(space.rows.coef(code.parts, lam), code.C, lam)
+        explained, error = space.hat.times(code.C, lam, ridge)
+        product = space.Y @ code.decoder.T + self.alpha * explained
+        errors = [ridge.error, error, eigen_error(product, code.C, code.values)]
+        coef, level = code.decoder.T @ ridge.coef, code.mean @ code.decoder
         if not self._has_signs(train):
             coef, level = 2.0 * coef, 2.0 * level - 1.0
         notes = truncated(requested, len(code.values), "labels and features")
         notes += unknown_label_notes(train, "their targets are 0", "their scores are 0")
-        info = FitInfo(1, float(code.values.sum()), 0.0, True, notes)
+        info = fit_info(train, float(code.values.sum()), errors, notes)
         return space.rows.model(train.X, coef, level, Kernel.of(self), info)
 
     def _has_signs(self, train: TrainingSet) -> bool:
@@ -147,7 +158,7 @@ class FaIE:
 
 
 def _code_of_columns(space: LabelSpace, alpha: float, lam: float, count: int) -> Code:
-    """Find the code by B'B, for more rows than columns of B; C = B W / sigma is not formed."""
+    """Find the code by B'B, for more rows than columns of B; C = B W / sigma."""
     root = np.sqrt(alpha * space.hat.space.shrunk(lam))
     k = len(space.gram)
     corner = root[:, None] * space.hat.parts
@@ -156,7 +167,8 @@ def _code_of_columns(space: LabelSpace, alpha: float, lam: float, count: int) ->
     labels, rows = W[:k], root[:, None] * W[k:]
     mean = space.mean @ labels + (space.hat.ones @ rows) / len(space.Y)
     decoder = space.gram @ labels + space.hat.parts.T @ rows
-    return Code(values, decoder.T, space.parts @ labels + space.hat.across(rows), mean)
+    C = space.Y @ labels + space.hat.space.left_times(rows)
+    return Code(C, values, decoder.T, space.parts @ labels + space.hat.across(rows), mean)
 
 
 def _code_of_rows(space: LabelSpace, alpha: float, lam: float, count: int) -> Code:
@@ -164,4 +176,4 @@ def _code_of_rows(space: LabelSpace, alpha: float, lam: float, count: int) -> Co
     U = space.hat.space.left()
     matrix = space.Y @ space.Y.T + (U * (alpha * space.hat.space.shrunk(lam))) @ U.T
     values, C = largest(matrix, count, NOISE)
-    return Code(values, C.T @ space.Y, space.rows.parts(C), C.mean(axis=0))
+    return Code(C, values, C.T @ space.Y, space.rows.parts(C), C.mean(axis=0))

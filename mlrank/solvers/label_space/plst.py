@@ -9,7 +9,8 @@ Zhat is the ridge regression of Z on the rows, with a free bias and the penalty 
 of 0 and 1. Since encoding is linear, PLST is ridge regression on all labels whose weights are then projected onto V V':
 with as many components as the labels have rank it is that regression itself.
 
-`objective` is the maximum. It is a closed form, so `optimality` is 0. Cost: the smaller Gram matrix of the rows and its
+`objective` is the maximum. It is a closed form: `optimality` is the certificate of the regression, at most 1e-6 where
+it has converged (see `mlrank.solvers.ridge`). Cost: the smaller Gram matrix of the rows and its
 eigen-decomposition, once for all settings but those of the kernel; then a k x k eigenproblem for k labels.
 """
 
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from mlrank.solvers.base import TrainingSet
-from mlrank.solvers.label_space.space import LabelSpace, LabelSpaceSettings, label_space, project, signs
+from mlrank.solvers.label_space.space import LabelSpace, LabelSpaceSettings, label_space, project, signs, solved
 from mlrank.solvers.models import KernelModel, LinearModel
 
 __all__ = [
@@ -63,5 +64,6 @@ class PLST:
 
     def fit(self, train: TrainingSet, prepared: LabelSpace | None = None) -> LinearModel | KernelModel:
         """Find the directions of the labels and the regression onto them."""
+        settings = LabelSpaceSettings.of(self)
         space = self.prepare(train) if prepared is None else prepared
-        return project(train, LabelSpaceSettings.of(self), space, space.scatter(), "the centered labels")
+        return solved(space, lambda one: project(train, settings, one, explained=False))

@@ -3,7 +3,9 @@
 A method is a few small matrices after that: nothing of n_samples rows is left but where there are few rows.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,20 +16,26 @@ from mlrank.kernels import Kernel
 from mlrank.linalg import CenteredRows
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_components, check_kernel, n_components_of
 from mlrank.solvers.models import KernelModel, LinearModel
-from mlrank.solvers.ridge import RidgeSpace, check_penalty, kernel_space, linear_space
+from mlrank.solvers.ridge import TOL, Ridge, RidgeSpace, better_of, check_penalty, kernel_space, linear_space
+from mlrank.solvers.scales import scale_notes
 
 __all__ = [
     "HAT_BIASES",
     "Hat",
     "LabelSpace",
     "LabelSpaceSettings",
+    "eigen_error",
+    "fit_info",
     "label_space",
     "largest",
     "project",
     "signs",
+    "solved",
     "truncated",
 ]
 
+# The residual of eigenvectors counts so many times in the certificate.
+DIRECTIONS = 1e2
 HAT_BIASES = ("center", "none", "ones")
 
 
@@ -86,6 +94,13 @@ class Hat:
         """Return U'U_h A."""
         return A if self.cross is None else self.cross @ A
 
+    def times(self, Z: FloatArray, lam: float, ridge: Ridge) -> tuple[FloatArray, float]:
+        """Return H Z, computed from the rows, and its certificate; `ridge` is the regression of Z itself."""
+        if self.cross is None:
+            return ridge.fitted, ridge.error
+        own = self.space.certified(self.space.coef(self.space.parts(Z), lam), Z, lam)
+        return own.fitted, own.error
+
 
 @dataclass(frozen=True)
 class LabelSpace:
@@ -105,6 +120,13 @@ class LabelSpace:
     parts: FloatArray
     gram: FloatArray
     hat: Hat
+
+    @cached_property
+    def graded(self) -> "LabelSpace | None":
+        """The same by the slower decomposition of the rows; None where it would take too long."""
+        rows = self.rows.graded
+        hat = rows if self.hat.cross is None else self.hat.space.graded
+        return None if rows is None or hat is None else _joined(rows, hat, self.Y)
 
     @property
     def mean(self) -> FloatArray:
@@ -127,14 +149,16 @@ class LabelSpace:
 def label_space(train: TrainingSet, settings: LabelSpaceSettings, Y: FloatArray) -> LabelSpace:
     """Decompose the rows of `train` by the kernel and hat_bias that are set, and multiply them with the labels `Y`."""
     rows = _space(train.X, settings.kernel, "center")
+    hat = rows if settings.hat_bias == "center" else _space(train.X, settings.kernel, settings.hat_bias)
+    return _joined(rows, hat, Y)
+
+
+def _joined(rows: RidgeSpace, hat: RidgeSpace, Y: FloatArray) -> LabelSpace:
     parts = rows.parts(Y)
-    if settings.hat_bias == "center":
-        hat = Hat(rows, parts, np.zeros(len(parts)), None)
-    else:
-        space = _space(train.X, settings.kernel, settings.hat_bias)
-        products = space.parts(np.hstack([Y, np.ones((len(Y), 1))]))
-        hat = Hat(space, products[:, :-1], products[:, -1], rows.parts(space.left()))
-    return LabelSpace(rows, Y, parts, Y.T @ Y, hat)
+    if hat is rows:
+        return LabelSpace(rows, Y, parts, Y.T @ Y, Hat(rows, parts, np.zeros(len(parts)), None))
+    products = hat.parts(np.hstack([Y, np.ones((len(Y), 1))]))
+    return LabelSpace(rows, Y, parts, Y.T @ Y, Hat(hat, products[:, :-1], products[:, -1], rows.parts(hat.left())))
 
 
 def _space(X: Features, kernel: Kernel, bias: str) -> RidgeSpace:
@@ -144,7 +168,7 @@ def _space(X: Features, kernel: Kernel, bias: str) -> RidgeSpace:
         return linear_space(CenteredRows(X))
     if bias == "ones":
         X = with_ones(X)
-    return linear_space(CenteredRows(X, np.zeros(X.shape[1])))
+    return linear_space(CenteredRows(X, np.zeros(X.shape[1])), centered=False)
 
 
 def signs(train: TrainingSet) -> FloatArray:
@@ -172,12 +196,47 @@ def truncated(requested: int, found: int, what: str) -> tuple[str, ...]:
     return (f"{requested} components asked for, {found} used: the rank of {what}",) if found < requested else ()
 
 
+def solved(space: LabelSpace, fit: Callable[[LabelSpace], LinearModel | KernelModel]) -> LinearModel | KernelModel:
+    """Return the fit in `space`, or the better one in its graded space if that has not converged."""
+    return better_of(fit, space, lambda one: one.graded)
+
+
+def fit_info(train: TrainingSet, objective: float, errors: list[float], notes: tuple[str, ...]) -> FitInfo:
+    """Return how a closed form went, of which the largest error counts."""
+    largest = max(errors)
+    converged = largest <= TOL
+    return FitInfo(1, objective, largest, converged, notes if converged else (*notes, *scale_notes(train.X)))
+
+
+def eigen_error(product: FloatArray, vectors: FloatArray, values: FloatArray, total: float = 0.0) -> float:
+    """Return the residual of eigenvectors, whose products with the matrix are given, relative to the largest value.
+
+    It is relative to a millionth of `total`, which the matrix is a part of, if that is more.
+
+    It counts a hundred times: the directions themselves err by more, the nearer the value of the next one is.
+    """
+    rest = product - vectors * values
+    return (
+        DIRECTIONS
+        * float(np.linalg.norm(rest, axis=0).max(initial=0.0))
+        / (float(values.max(initial=1e-6 * total)) or 1.0)
+    )
+
+
 def project(
-    train: TrainingSet, settings: LabelSpaceSettings, space: LabelSpace, matrix: FloatArray, what: str
+    train: TrainingSet, settings: LabelSpaceSettings, space: LabelSpace, explained: bool
 ) -> LinearModel | KernelModel:
-    """Return the model of ridge regression onto the first eigenvectors of `matrix`, (n_labels, n_labels)."""
+    """Return the model of ridge regression onto the first eigenvectors of Yc'Yc, or with `explained` of Yc'H Yc."""
     lam, requested = space.rows.penalty(settings.lam), n_components_of(settings.n_components, train.n_labels)
+    matrix = space.explained(lam) if explained else space.scatter()
     values, V = largest(matrix, requested, train.n_labels * np.finfo(np.float64).eps)
-    coef = V @ space.rows.coef(space.parts @ V, lam)
-    info = FitInfo(1, float(values.sum()), 0.0, True, truncated(requested, len(values), what))
-    return space.rows.model(train.X, coef, space.mean, settings.kernel, info)
+    targets = space.Y @ V
+    ridge = space.rows.certified(space.rows.coef(space.parts @ V, lam), targets, lam)
+    product, error = matrix @ V, 0.0
+    if explained:
+        fitted, error = space.hat.times(targets - targets.mean(axis=0), lam, ridge)
+        product = space.Y.T @ fitted - np.outer(space.mean, fitted.sum(axis=0))
+    errors = [ridge.error, error, eigen_error(product, V, values, float(np.trace(space.gram)))]
+    what = "the labels that features explain" if explained else "the centered labels"
+    info = fit_info(train, float(values.sum()), errors, truncated(requested, len(values), what))
+    return space.rows.model(train.X, V @ ridge.coef, space.mean, settings.kernel, info)

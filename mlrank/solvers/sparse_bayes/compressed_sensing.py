@@ -19,9 +19,9 @@ all; with a budget of 1 it is "passive". `active_extra` asks for labels of unlab
 other methods do, so those rows must leave every comparison, and what it gives is never a headline. The rules by which
 rows are selected are in `query_order`.
 
-`objective` is |Z - XW|^2 + (s2 + c2) |W|^2 at W, Z = Y Phi'. `optimality` is 0 for the closed form; with missing labels
-it is |T(Y) - Y| / |T(Y)| where T takes expected labels to those predicted by the regression on them. One iteration is
-one regression.
+`objective` is |Z - XW|^2 + (s2 + c2) |W|^2 at W, Z = Y Phi'. `optimality` is the certificate of the regression, at most
+1e-6 where it has converged (see `mlrank.solvers.ridge`); with missing labels it is |T(Y) - Y| / |T(Y)| if that is
+larger, where T takes expected labels to those predicted by the regression on them. One iteration is one regression.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from mlrank.arrays import BoolArray, FloatArray, IntArray, take_rows
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, take_rows
 from mlrank.solvers.base import (
     FitInfo,
     TrainingSet,
@@ -42,7 +42,8 @@ from mlrank.solvers.base import (
     unknown_label_notes,
 )
 from mlrank.solvers.models import all_rows
-from mlrank.solvers.ridge import RidgeSpace
+from mlrank.solvers.ridge import TOL, RidgeSpace, better_of
+from mlrank.solvers.scales import scale_notes
 from mlrank.solvers.sparse_bayes.model import CompressedModel, compressed_model, relevance, rows_space
 from mlrank.solvers.sparse_bayes.queries import RULES, query_order
 
@@ -217,19 +218,24 @@ class SparseBayesianCS:
         return rows[first], rows[order]
 
     def _fit_rows(self, train: TrainingSet, rows: IntArray, prepared: RidgeSpace | None = None) -> CompressedModel:
-        X, Y = take_rows(train.X, rows), train.Y[rows].astype(np.float64)
+        X = take_rows(train.X, rows)
         space = rows_space(X, self) if prepared is None else prepared
+        return better_of(lambda one: self._fit_space(train, rows, X, one), space, lambda one: one.graded)
+
+    def _fit_space(self, train: TrainingSet, rows: IntArray, X: Features, space: RidgeSpace) -> CompressedModel:
+        Y = train.Y[rows].astype(np.float64)
         K = n_components_of(self.n_components, train.n_labels)
         Phi = np.random.default_rng(self.seed).standard_normal((K, train.n_labels)) / np.sqrt(K)
         residual, n_iter = 0.0, 1
         if train.known is not None and not train.known[rows].all():
             Y, residual, n_iter = self._complete(Y, train.known[rows], space, Phi)
         Z = Y @ Phi.T
-        parts = space.parts(Z)
-        objective = float((Z**2).sum() - (space.shrunk(self.sigma)[:, None] * parts**2).sum())
+        ridge = space.certified(space.coef(space.parts(Z), self.sigma), Z, self.sigma)
         notes = unknown_label_notes(train, "they are left out", "their scores come of other labels alone")
-        info = FitInfo(n_iter, objective, residual, residual <= self.tol, notes)
-        return compressed_model(X, space, parts, Phi, self, info)
+        notes = notes if ridge.error <= TOL else (*notes, *scale_notes(X))
+        converged = residual <= self.tol and ridge.error <= TOL
+        info = FitInfo(n_iter, ridge.objective, max(residual, ridge.error), converged, notes)
+        return compressed_model(X, space, ridge.coef, Phi, self, info)
 
     def _complete(
         self, Y: FloatArray, known: BoolArray, space: RidgeSpace, Phi: FloatArray

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
 
-from mlrank.arrays import Features, FloatArray, as_features, read_only, take_rows, with_ones
+from mlrank.arrays import Features, FloatArray, as_dense, as_features, read_only, take_rows, with_ones
 from mlrank.kernels import Kernel
 from mlrank.linalg import CenteredRows
 from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta
@@ -33,6 +33,8 @@ __all__ = [
 ]
 
 A0 = B0 = 1e-6
+# What is left of a row beyond known directions is recomputed below this part of it, for so many rows at a time.
+CANCELLED, ROWS = 1e-6, 256
 # Numbers of K x K matrices held at a time.
 BLOCK = 1_000_000
 
@@ -169,9 +171,35 @@ class CompressedModel:
         """Return means (n_samples, K) and variances (n_samples,) of compressed labels."""
         X = as_features(X)
         seen = self._seen(X)
-        taken = np.asarray(seen @ self.factor)
-        spread = np.maximum(self._own(X) - (taken**2).sum(axis=1), 0.0)
+        spread = self._spread(seen) if self.kernel == "linear" else self._kernel_spread(X, seen)
         return np.asarray(seen @ self.coef.T), spread + self.s2 + self.c2
+
+    def _kernel_spread(self, X: Features, seen: FloatArray) -> FloatArray:
+        """Return the variance of compressed labels without noise, (n_samples,)."""
+        taken = np.asarray(seen @ self.factor)
+        spread: FloatArray = np.maximum(self._own(X) - (taken**2).sum(axis=1), 0.0)
+        return spread
+
+    def _spread(self, seen: Features) -> FloatArray:
+        """Return the same of rows as they are: what is left in the directions of `factor`, and all beyond them.
+
+        The difference of two large numbers would leave rounding where the rows are large.
+        """
+        kept = (self.factor**2).sum(axis=0)
+        directions = self.factor / np.sqrt(kept)
+        along: FloatArray = np.asarray(seen @ directions)
+        spread: FloatArray = (along**2) @ np.maximum(1.0 - kept, 0.0)
+        if directions.shape[0] == directions.shape[1]:
+            return spread
+        own = np.asarray((seen.multiply(seen) if issparse(seen) else seen**2).sum(axis=1)).ravel()
+        beyond = own - (along**2).sum(axis=1)
+        small = np.flatnonzero(beyond < CANCELLED * own)
+        for begin in range(0, small.size, ROWS):
+            rows = small[begin : begin + ROWS]
+            rest = as_dense(take_rows(seen, rows)) - along[rows] @ directions.T
+            beyond[rows] = (rest**2).sum(axis=1)
+        spread += np.maximum(beyond, 0.0)
+        return spread
 
     def labels(self, X: Features) -> Posterior:
         """Return means and variances of labels, (n_samples, n_labels)."""
@@ -220,13 +248,13 @@ def rows_space(X: Features, settings: Any) -> RidgeSpace:
     if settings.kernel != "linear":
         return kernel_space(X, Kernel.of(settings), centered=False, bias=float(settings.bias == "augmented"))
     rows = with_ones(X) if settings.bias == "augmented" else X
-    return linear_space(CenteredRows(rows, np.zeros(rows.shape[1])))
+    return linear_space(CenteredRows(rows, np.zeros(rows.shape[1])), centered=False)
 
 
 def compressed_model(
-    X: Features, space: RidgeSpace, parts: FloatArray, Phi: FloatArray, settings: Any, info: FitInfo
+    X: Features, space: RidgeSpace, coef: FloatArray, Phi: FloatArray, settings: Any, info: FitInfo
 ) -> CompressedModel:
-    """Make the model of compressed labels with U'Z = `parts`."""
+    """Make the model of compressed labels with these weights."""
     sigma = settings.s2 + settings.c2
     if space.rows is None:
         factor = space.vectors / np.sqrt(space.values + sigma)
@@ -237,4 +265,4 @@ def compressed_model(
         factor = right * np.sqrt(space.shrunk(sigma))
     X_train = read_only(X if space.rows is None else X[:0])
     shared = {name: getattr(settings, name) for name in SETTINGS}
-    return CompressedModel(space.coef(parts, sigma), factor, Phi, X_train, info=info, **shared)
+    return CompressedModel(coef, factor, Phi, X_train, info=info, **shared)

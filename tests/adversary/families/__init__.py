@@ -1,6 +1,6 @@
 """The families of solvers, one module each; a new one is a module here and its line below."""
 
-from tests.adversary.families import binary, mlr, rank, roc
+from tests.adversary.families import binary, mlr, rank, ridge, roc
 
 __all__ = ["FAMILIES", "VARIANTS"]
 
@@ -10,6 +10,11 @@ FAMILIES = {
     "binary": binary.FAMILY,
     "mlr": mlr.FAMILY,
     "roc": roc.FAMILY,
+    "ridge": ridge.FAMILY,
+    "ridge_auto": ridge.AUTO,
+    "ridge_kernels": ridge.KERNELS,
+    "subspace": ridge.SUBSPACE,
+    "compressed": ridge.COMPRESSED,
 }
 # (family, variant)
 VARIANTS = tuple((name, variant) for name, family in FAMILIES.items() for variant in family.solvers)

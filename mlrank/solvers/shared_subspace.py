@@ -125,7 +125,7 @@ class SubspaceProblem(NamedTuple):
         total = float(np.vdot(self.Y, self.Y)) / n
         better = self.alpha * max(float(most - (inside**2).sum()), 0.0)
         error = float(np.divide(errors, lengths, out=np.zeros_like(errors), where=lengths > 0).max(initial=0.0))
-        return objective, max(error, np.sqrt(better / total) if total > 0 else 0.0), residual
+        return objective, max(error, float(np.sqrt(better / total)) if total > 0 else 0.0), residual
 
 
 def default_rank(n_labels: int) -> int:

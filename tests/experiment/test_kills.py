@@ -18,7 +18,7 @@ from tests.experiment.test_run import contents
 def test_a_run_killed_at_random_points_ends_with_the_same_bytes(tmp_path, monkeypatch):
     config = slow_config(tmp_path)
     monkeypatch.chdir(tmp_path)
-    kill_at_random(config, tmp_path / "killed", np.random.default_rng(5), times=2, most_jobs=1)
+    kill_at_random(config, tmp_path / "killed", np.random.default_rng(5), times=1, most_jobs=1)
     whole = run(load_config(config), tmp_path / "whole", jobs=1)
     assert contents(RunFolder(tmp_path / "killed" / "small")) == contents(whole)
 

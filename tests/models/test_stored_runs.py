@@ -85,14 +85,6 @@ def _file(method):
     return method.replace(",", "%2C")
 
 
-def test_models_have_the_same_bytes_for_any_number_of_workers(tmp_path):
-    config = small_config(tmp_path)
-    one, two = run(config, tmp_path / "one", jobs=1), run(config, tmp_path / "two", jobs=2)
-    models = [{path.name: path.read_bytes() for path in folder.path.rglob("*.model")} for folder in (one, two)]
-    assert models[0] == models[1]
-    assert sorted(models[0]) == ["Binary-SVM.model", "Rank-HLapSVM.model"]
-
-
 def test_a_failed_run_leaves_no_model_of_an_earlier_one(tmp_path):
     text = (
         "name: f\ndatasets: [{{train: {train}, test: {test}}}]\nsplit: {split}\nscale: {scale}\n"

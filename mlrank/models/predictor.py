@@ -138,9 +138,23 @@ class Fit:
         return fit
 
     def _check(self, predictor: Predictor, probe: Features) -> None:
-        scores, again = predictor.decision_function(probe), self.restored().decision_function(probe)
-        if scores.shape != again.shape or np.abs(scores - again).max() > PROBE_TOLERANCE * (1 + np.abs(scores).max()):
-            raise ValueError("a model of other scores came back; its kind is that of another class")
+        restored = self.restored()
+        scores, again = predictor.decision_function(probe), restored.decision_function(probe)
+        if scores.shape == again.shape:
+            apart, largest = float(np.abs(scores - again).max()), float(np.abs(scores).max())
+            if apart <= PROBE_TOLERANCE * (1 + largest):
+                return
+        other, own = type(restored.model).__name__, type(predictor.model).__name__
+        if other != own or scores.shape != again.shape:
+            raise ValueError(
+                f"a model of other scores came back: its kind is that of the class {other}, it is of the class {own}"
+            )
+        if not np.isfinite(apart):
+            raise ValueError("its scores are not finite numbers: features are too large; `scale: standard`")
+        raise ValueError(
+            f"its scores come from sums that cancel: computed anew, scores of up to {largest:.2g} differ by "
+            f"{apart:.2g}. Features are on scales that are too far apart, or too far from zero; `scale: standard`"
+        )
 
     def restored(self) -> Predictor:
         """Put the predictor together again.

@@ -16,6 +16,10 @@ __all__ = ["AdaptiveF", "LstsqScores", "OracleSize", "PerLabelF1", "SVRMidpoint"
 
 # Scores of a ranking loss sum to about 0 over the labels; singular values below this fraction of the largest are noise.
 RCOND = 1e-10
+# Entries of a unit vector below this are rounding.
+FAINT = 1e-12
+# Scores that are largest within this of 1, up or down, are taken as they are.
+USUAL = 1e4
 
 
 @dataclass(frozen=True)
@@ -137,8 +141,26 @@ class LstsqScores:
         if not used.any():
             return ScoreCut(np.zeros(scores.shape[1]), 0.0, 0)
         design = np.column_stack([scores[used], np.ones(np.count_nonzero(used))])
-        solution: FloatArray = np.linalg.lstsq(design, h[used], rcond=RCOND)[0].astype(np.float64, copy=False)
+        solution = _shortest_solution(design, h[used])
         return ScoreCut(solution[:-1], float(solution[-1]), len(design))
+
+
+def _shortest_solution(design: FloatArray, target: FloatArray) -> FloatArray:
+    """Return the least squares solution of least norm; columns may be on any scale."""
+    largest = np.abs(design).max(axis=0)
+    if np.all((largest == 0) | ((largest > 1 / USUAL) & (largest < USUAL))):
+        solution: FloatArray = np.linalg.lstsq(design, target, rcond=RCOND)[0].astype(np.float64, copy=False)
+        return solution
+    unit = np.where(largest > 0, largest, 1.0)
+    left, values, right = np.linalg.svd(design / unit, full_matrices=True)
+    kept = int((values > RCOND * values[0]).sum())
+    solution = (right[:kept].T @ ((left[:, :kept].T @ target) / values[:kept])) / unit
+    # Columns were scaled, so what is dependent must be made shortest on the scale that was given.
+    # Rounding must not grow with them.
+    free = (np.where(np.abs(right[kept:]) > FAINT, right[kept:], 0.0) / unit).T
+    size = np.linalg.norm(free, axis=0)
+    free = np.linalg.qr(free / np.where(size > 0, size, 1.0))[0]
+    return np.asarray(solution - free @ (free.T @ solution))
 
 
 @dataclass(frozen=True)

@@ -145,7 +145,10 @@ class Odd(LinearModel):
     ("model", "reason"),
     [
         (object(), "object has no arrays"),
-        (Odd(np.ones((5, 6)), np.ones(5), FitInfo(1, 0.0, 0.0, True)), "a model of other scores came back"),
+        (
+            Odd(np.ones((5, 6)), np.ones(5), FitInfo(1, 0.0, 0.0, True)),
+            "its kind is that of the class LinearModel, it is of the class Odd",
+        ),
         (
             type("Own", (LinearModel,), {"meta": lambda self: {"model": "mine"}})(
                 np.ones((5, 6)), np.ones(5), FitInfo(1, 0.0, 0.0, True)
@@ -163,6 +166,14 @@ def test_what_cannot_be_stored_is_told_when_it_would_be(model, reason):
     whole = Predictor(predictor.scaling, None, model, predictor.cut, False)
     with pytest.raises((ValueError, TypeError), match=reason):
         Fit.of(whole, train, rows)
+
+
+def test_scores_that_rounding_changes_are_the_reason_that_is_given(monkeypatch):
+    predictor, train, rows = fitted("rank_svm")
+    factors = iter((1.0, 1.001))
+    monkeypatch.setattr(LinearModel, "decision_function", lambda self, X: next(factors) * (X @ self.coef.T))
+    with pytest.raises(ValueError, match=r"sums that cancel.*`scale: standard`"):
+        Fit.of(predictor, train, rows)
 
 
 def test_every_solver_is_among_the_variants():

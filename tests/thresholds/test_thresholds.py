@@ -169,6 +169,23 @@ class TestLstsqScores:
         assert cut.coef.sum() == pytest.approx(0.0, abs=1e-9)
         np.testing.assert_array_equal(cut(scores, X), scores > (scores @ expected[:-1] + expected[-1])[:, None])
 
+    @pytest.mark.parametrize("scale", [1e-10, 1e-5, 1e7, 1e12])
+    @pytest.mark.parametrize("dependent", [False, True])
+    def test_it_is_the_shortest_solution_at_any_scale(self, scale, dependent):
+        scores, Y, X = drawn(seed=3)
+        scores = (scores - scores.mean(axis=1, keepdims=True)) if dependent else scores
+        cut = THRESHOLDS["lstsq_scores"]("midpoint").fit(scale * scores, Y, X)
+        h = midpoint(scale * scores, Y)
+        used = ~np.isnan(h)
+        S, centered = scores[used] - scores[used].mean(axis=0), (h[used] - h[used].mean()) / scale
+        coef = np.linalg.pinv(S, rcond=1e-9) @ centered
+        least = np.linalg.norm(S @ coef - centered)
+        found = np.linalg.norm((scale * scores[used] @ cut.coef + cut.intercept - h[used]) / scale)
+        assert found <= least * (1 + 1e-9) + 1e-12
+        if dependent:  # of all that are as good, the one whose weights sum to 0 is the shortest
+            assert cut.coef.sum() == pytest.approx(0.0, abs=1e-9)
+            np.testing.assert_allclose(cut.coef, coef, atol=1e-9)
+
     def test_noise_in_dependent_scores_does_not_matter(self):
         scores, Y, X = drawn(seed=3)
         scores -= scores.mean(axis=1, keepdims=True)

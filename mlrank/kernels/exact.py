@@ -11,7 +11,7 @@ import numpy as np
 from mlrank.arrays import Features, FloatArray, as_dense
 from mlrank.kernels import Kernel
 
-__all__ = ["expansion_error", "long_expansion", "long_kernel"]
+__all__ = ["expansion_error", "indefinite", "long_expansion", "long_kernel"]
 
 EPS = float(np.finfo(np.float64).eps)
 # Operations on long doubles that are affordable: some seconds.
@@ -23,6 +23,13 @@ ROWS = 256
 def expansion_error(K: FloatArray, coef: FloatArray) -> float:
     """Return what an entry of K @ coef may be off by, for a kernel matrix K (n, n) and coefficients (n, n_labels)."""
     return 4 * EPS * float(np.diag(K).max()) * float(np.abs(coef).sum(axis=0).max(initial=0.0))
+
+
+def indefinite(K: Any, beta: FloatArray) -> float:
+    """Return how far beta'K beta may be below 0 for a K that is positive semidefinite but for rounding to doubles."""
+    if K.dtype != np.float64:
+        return 0.0
+    return len(K) * EPS * float(np.diag(K).max()) * float(np.vdot(beta, beta))
 
 
 def long_expansion(K: Any, coef: FloatArray) -> Any:

@@ -5,9 +5,9 @@ For each label, with signs s_i = +1 or -1::
     loss="hinge"          min_w,b  1/2 |w|^2 + C sum_i max(0, 1 - s_i f(x_i))            bias free      (LIBSVM)
     loss="squared_hinge"  min_w,b  1/2 (|w|^2 + b^2) + C sum_i max(0, 1 - s_i f(x_i))^2  bias penalized (LIBLINEAR)
 
-`objective` is the sum over labels and `optimality` the relative duality gap of that sum, computed here from the weights
-and dual variables that the library returns (for the squared hinge loss the dual variables are 2 C max(0, 1 - s f)). The
-library's own tolerance is tightened until each label's gap is below `tol`, or its iterations run out.
+`objective` is the sum over labels and `optimality` the relative duality gap of that sum, computed from the given rows
+at the weights and dual variables that the library returns (label_machine.py). The library's own tolerance is tightened
+until each label's gap is below `tol`; where that does not do, an interior-point method or Newton's solves the label.
 
 A label that every training row carries, or none, has no machine: its score is the constant +1 or -1 (-1 as well if it
 is known of no row). A label of which some rows are unknown has a machine on its known rows.
@@ -19,14 +19,17 @@ References: Chang & Lin, LIBSVM, 2001; Fan et al., LIBLINEAR, JMLR 2008.
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, as_dense, take_rows
-from mlrank.kernels import canonical
+from mlrank.kernels import Kernel, canonical
+from mlrank.kernels.exact import long_kernel
 from mlrank.kernels.rows import KernelRows
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_positive, relative_gap
+from mlrank.solvers.label_machine import LabelRows, balanced, solve_inside, solve_squared
 from mlrank.solvers.models import KernelModel, LinearModel
 
 __all__ = ["BinarySVM", "KernelModel"]
@@ -37,10 +40,12 @@ GRAM_ROWS = 6000
 # Tolerances handed to the library, one after the other, until the duality gap is small enough: LIBSVM's own measure is
 # some ten to fifty times larger than the relative gap, so the first is often enough.
 LIBRARY_TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9)
+# Iterations of the library for one label, at least and for each row, after which another method is asked.
+PATIENCE, PATIENCE_OF_ROW = 100_000, 1000
 
 
 class Machine(NamedTuple):
-    """One label's solution: `weights` are dual coefficients s_i alpha_i (hinge) or w (squared hinge)."""
+    """One label's solution: `weights` are dual coefficients s_i alpha_i for kernels, or w."""
 
     weights: FloatArray
     intercept: float
@@ -125,14 +130,13 @@ class BinarySVM:
             shared.forget()
         known = np.ones_like(train.Y) if train.known is None else train.known
         labels = zip(train.Y.T, known.T, strict=True)
-        machines = [self._fit_known(train.X, gram, relevant, rows) for relevant, rows in labels]
+        kernel = Kernel.of(self)
+        machines = [self._fit_known(train.X, gram, kernel, relevant, rows) for relevant, rows in labels]
         weights = np.array([machine.weights for machine in machines])
         intercept = np.array([machine.intercept for machine in machines])
         info = self._info(machines)
-        if self.loss == "squared_hinge":
-            return LinearModel(weights, intercept, info)
         if self.kernel == "linear":
-            return LinearModel(np.ascontiguousarray((train.X.T @ weights.T).T), intercept, info)
+            return LinearModel(weights, intercept, info)
         assert shared is not None
         return KernelModel.of(shared, weights, intercept, self.gamma, info)
 
@@ -141,68 +145,114 @@ class BinarySVM:
         gap = relative_gap(primal, sum(machine.dual for machine in machines))
         return FitInfo(sum(machine.n_iter for machine in machines), primal, gap, gap <= self.tol)
 
-    def _fit_known(self, X: Features, gram: FloatArray | None, relevant: BoolArray, known: BoolArray) -> Machine:
+    def _fit_known(
+        self, X: Features, gram: FloatArray | None, kernel: Kernel, relevant: BoolArray, known: BoolArray
+    ) -> Machine:
         """Fit on the rows of which the label is known."""
         if known.all():
-            return self._fit_label(X, gram, relevant)
+            return self._fit_label(X, gram, kernel, relevant)
         rows = np.flatnonzero(known)
         part = None if gram is None else gram[np.ix_(rows, rows)]
-        machine = self._fit_label(take_rows(X, rows), part, relevant[rows])
-        if self.loss == "squared_hinge":
+        columns = rows if self.kernel == "precomputed" else None
+        machine = self._fit_label(take_rows(X, rows, columns), part, kernel, relevant[rows])
+        if self.kernel == "linear":
             return machine
         weights = np.zeros(len(relevant))
         weights[rows] = machine.weights
         return machine._replace(weights=weights)
 
-    def _fit_label(self, X: Features, gram: FloatArray | None, relevant: BoolArray) -> Machine:
+    def _fit_label(self, X: Features, gram: FloatArray | None, kernel: Kernel, relevant: BoolArray) -> Machine:
         if relevant.all() or not relevant.any():
-            size = X.shape[1] if self.loss == "squared_hinge" else X.shape[0]
+            size = X.shape[1] if self.kernel == "linear" else X.shape[0]
             return Machine(np.zeros(size), 1.0 if relevant.any() else -1.0, 0.0, 0.0, 0)
-        sign = np.where(relevant, 1.0, -1.0)
-        fit = self._hinge if self.loss == "hinge" else self._squared_hinge
-        spent = 0
+        sign, exact = np.where(relevant, 1.0, -1.0), partial(long_kernel, kernel, X)
+        linear = self.kernel == "linear"
+        given = LabelRows(X if linear or gram is None else gram, not linear, exact, sign, self.C)
+        fit, rescue = (self._hinge, self._hinge_inside) if self.loss == "hinge" else (self._squared_hinge, self._newton)
+        machine, spent, asked = _nothing(given), 0, False
+        patience = max(PATIENCE, PATIENCE_OF_ROW * len(sign))
         for library_tol in LIBRARY_TOLERANCES:
-            machine = fit(X, gram, sign, library_tol)
+            machine = _better(machine, fit(given, gram, library_tol, self.max_iter if asked else patience))
             spent += machine.n_iter
-            if machine.primal - machine.dual <= self.tol * machine.primal or spent >= self.max_iter:
+            if not self._done(machine) and spent >= patience and not asked:
+                asked, machine = True, _better(machine, rescue(given))
+            if self._done(machine) or spent >= self.max_iter:
                 break
+        if not self._done(machine) and not asked:
+            machine = _better(machine, rescue(given))
         return machine._replace(n_iter=spent)
 
-    def _hinge(self, X: Features, gram: FloatArray | None, sign: FloatArray, library_tol: float) -> Machine:
+    def _done(self, machine: Machine) -> bool:
+        return machine.primal - machine.dual <= self.tol * machine.primal
+
+    def _hinge(self, given: LabelRows, gram: FloatArray | None, library_tol: float, max_iter: int) -> Machine:
         from sklearn.svm import SVC  # a second to load, which other solvers need not
 
         kernel = "linear" if gram is None else "precomputed"
-        svc = SVC(C=self.C, kernel=kernel, tol=library_tol, cache_size=500, max_iter=self.max_iter)
-        _fit_quietly(svc, X if gram is None else gram, sign)
-        weights = np.zeros(len(sign))
+        svc = SVC(C=self.C, kernel=kernel, tol=library_tol, cache_size=500, max_iter=min(self.max_iter, max_iter))
+        n_iter = _fit_quietly(svc, given.X if gram is None else gram, given.sign)
+        if n_iter == 0:
+            return _nothing(given)
+        beta = np.zeros(len(given.sign))
         # LIBSVM answers sparse rows with sparse coefficients.
-        weights[svc.support_] = as_dense(svc.dual_coef_)[0]
-        outputs = gram @ weights if gram is not None else X @ (X.T @ weights)
-        square = float(weights @ outputs)
-        intercept = float(svc.intercept_[0])
-        loss = self.C * float(np.maximum(0.0, 1.0 - sign * (outputs + intercept)).sum())
-        dual = float(np.abs(weights).sum()) - 0.5 * square
-        return Machine(weights, intercept, 0.5 * square + loss, dual, int(svc.n_iter_[0]))
+        beta[svc.support_] = as_dense(svc.dual_coef_)[0]
+        beta, intercept = balanced(beta), float(svc.intercept_[0])
+        weights = given.weights(beta)
+        return Machine(weights, intercept, *given.hinge(weights, intercept, beta), n_iter)
 
-    def _squared_hinge(self, X: Features, gram: FloatArray | None, sign: FloatArray, library_tol: float) -> Machine:
+    def _hinge_inside(self, given: LabelRows) -> Machine:
+        """Solve by the interior-point method."""
+        solved = solve_inside(given, 0.5 * self.tol)
+        if solved is None:
+            return _nothing(given)
+        weights, intercept, beta, n_iter = solved
+        return Machine(weights, intercept, *given.hinge(weights, intercept, beta), n_iter)
+
+    def _squared_hinge(self, given: LabelRows, gram: FloatArray | None, library_tol: float, max_iter: int) -> Machine:
         from sklearn.svm import LinearSVC
 
-        svc = LinearSVC(C=self.C, loss="squared_hinge", dual=False, tol=library_tol, max_iter=self.max_iter)
-        _fit_quietly(svc, X, sign)
+        svc = LinearSVC(
+            C=self.C, loss="squared_hinge", dual=False, tol=library_tol, max_iter=min(self.max_iter, max_iter)
+        )
+        n_iter = _fit_quietly(svc, given.X, given.sign)
+        if n_iter == 0:
+            return _nothing(given)
         w, b = svc.coef_[0], float(svc.intercept_[0])
-        slack = np.maximum(0.0, 1.0 - sign * (X @ w + b))
-        alpha = 2.0 * self.C * slack
-        # The dual point belongs to its own weights, X' (s alpha), which equal w only at the optimum.
-        v, c = X.T @ (sign * alpha), float(sign @ alpha)
-        primal = 0.5 * float(w @ w + b * b) + self.C * float(slack @ slack)
-        dual = float(alpha.sum() - alpha @ alpha / (4.0 * self.C) - 0.5 * (v @ v + c * c))
-        return Machine(w, b, primal, dual, int(svc.n_iter_))
+        return Machine(w, b, *given.squared_hinge(w, b), n_iter)
+
+    def _newton(self, given: LabelRows) -> Machine:
+        """Solve by Newton's method."""
+        solved = solve_squared(given, self.max_iter)
+        if solved is None:
+            return _nothing(given)
+        w, b, n_iter = solved
+        return Machine(w, b, *given.squared_hinge(w, b), n_iter)
 
 
-def _fit_quietly(svc: Any, X: Features, sign: FloatArray) -> None:
+def _nothing(given: LabelRows) -> Machine:
+    """Return weights of zero, with the bound that goes with them."""
+    size = given.X.shape[0] if given.gram else given.X.shape[1]
+    return Machine(np.zeros(size), 0.0, given.C * len(given.sign), 0.0, 0)
+
+
+def _better(machine: Machine, other: Machine) -> Machine:
+    """Return the weights of lower objective with the larger bound of both, and the iterations of the other."""
+    least = machine if machine.primal < other.primal else other
+    dual = max(machine.dual, other.dual)
+    return least._replace(dual=dual if dual <= least.primal else least.dual, n_iter=other.n_iter)
+
+
+def _fit_quietly(svc: Any, X: Features, sign: FloatArray) -> int:
+    """Fit, and return the number of iterations; 0 where the library finds no finite weights."""
     from sklearn.exceptions import ConvergenceWarning
 
     with warnings.catch_warnings():
         # The certificate shows that iterations ran out.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        svc.fit(X, sign)
+        try:
+            svc.fit(X, sign)
+        except ValueError as error:
+            if "not finite" not in str(error):
+                raise
+            return 0
+    return max(1, int(np.max(svc.n_iter_)))

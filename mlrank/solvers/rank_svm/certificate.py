@@ -19,7 +19,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray
 from mlrank.hypergraph import vertex_degree
-from mlrank.kernels.exact import expansion_error, long_expansion
+from mlrank.kernels.exact import expansion_error, indefinite, long_expansion
 from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
 from mlrank.solvers.rank_svm import kernels
 
@@ -112,7 +112,9 @@ class GivenRows:
             if off <= ACCURACY * total:
                 return float(np.vdot(beta, self.X @ beta))
             K = self.exact()
-            return np.inf if K is None else float((beta * long_expansion(K, beta)).sum())
+            if K is None:
+                return np.inf
+            return float((beta * long_expansion(K, beta)).sum()) + indefinite(K, beta)
         V = self.adjoint(beta)
         return float(np.vdot(V, V))
 

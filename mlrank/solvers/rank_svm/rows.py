@@ -45,6 +45,7 @@ from scipy.sparse import issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense
 from mlrank.hypergraph import vertex_degree
+from mlrank.kernels.factor import factor_gram
 from mlrank.solvers.flattening import LONE, Flattening
 from mlrank.solvers.rank_svm import kernels
 
@@ -87,8 +88,8 @@ def meet_constraints(alpha: FloatArray, upper: FloatArray, pairs: Any) -> FloatA
 # Sparse rows fuller than this are cheaper dense, if they fit.
 DENSE_FROM = 0.25
 DENSE_BYTES = 2**30
-# The rows of a kernel matrix are scaled first where their sizes are so many times apart.
-GRADED = 30.0
+# M is scaled to a unit diagonal where its scales are so many times apart.
+GRADED = 1e6
 # Directions with less than this part of the largest moment are rounding.
 NOISE = 1e-14
 
@@ -188,7 +189,7 @@ def _measured_eigenbasis(rows: FloatArray, metric: FloatArray) -> tuple[FloatArr
     M = np.eye(m)
     M[:-1, :-1] = metric
     # Scaled to a unit diagonal, M has a Cholesky factor whatever the scales of its columns.
-    size = np.sqrt(np.diag(M)) if np.diag(M).max() > GRADED**4 * np.diag(M).min() else np.ones(m)
+    size = np.sqrt(np.diag(M)) if np.diag(M).max() > GRADED * np.diag(M).min() else np.ones(m)
     moments = rows.T @ rows / len(rows) / size / size[:, None]
     try:
         moment, basis = eigh(moments, M / size / size[:, None], driver="gvd", overwrite_a=True, overwrite_b=True)
@@ -313,34 +314,11 @@ def gram_rows(
         A = 0.5 * (A + A.T)
     means = A.mean(axis=0)
     A = A - means - means[:, None] + means.mean() if free else A + bias**2
-    Z, moment, basis = _factor(A)
+    Z, moment, basis = factor_gram(A)
     shift = means @ basis if free else None
     if factors is not None:
         basis = lu_solve(factors, basis, trans=1)
     return FlatRows(Z, moment, basis, bias, shift, span, dual=True).with_free_bias()
-
-
-def _factor(A: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return rows Z with ZZ' = A and Z'Z / n = diag(moment), moments, and B with A B = Z; overwrites `A`.
-
-    Rows of unlike size are scaled to one first: an eigendecomposition is right to rounding of the largest entry, which
-    may be more than all there is of a small row.
-    """
-    n, size = len(A), np.sqrt(np.maximum(np.diag(A), 0.0))
-    graded = size.max(initial=0.0) > GRADED * size[size > 0].min(initial=np.inf)
-    if graded:
-        size[size == 0] = 1.0
-        A /= size
-        A /= size[:, None]
-    moment, vectors = eigh(A / n, overwrite_a=True)
-    kept = moment > NOISE * max(moment[-1], 0.0)
-    moment, vectors = moment[kept], vectors[:, kept]
-    root = np.sqrt(n * moment)
-    if not graded:
-        return np.ascontiguousarray(vectors * root), moment, vectors / root
-    Z = size[:, None] * (vectors * root)
-    moment, turn = eigh(Z.T @ Z / n)
-    return np.ascontiguousarray(Z @ turn), np.maximum(moment, 0.0), (vectors / size[:, None] / root) @ turn
 
 
 def kernel_distance(K: FloatArray, Y: BoolArray) -> FloatArray:

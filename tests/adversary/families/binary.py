@@ -36,6 +36,5 @@ FAMILY = Family(
     },
     objective=_objective,
     rivals=linear_rivals,
-    pending=True,
     nonnegative=("binary_svm chi2",),
 )

@@ -1,0 +1,214 @@
+"""One label's support vector machine on the rows that were given: its certificate, and its solution on any scales.
+
+With signs s, dual variables alpha and beta = s alpha, for rows X or their kernel matrix K::
+
+    hinge           P = 1/2 |w|^2 + C sum max(0, 1 - s f),                  D = sum alpha - 1/2 |X'beta|^2
+    squared hinge   P = 1/2 (|w|^2 + b^2) + C sum max(0, 1 - s f)^2,        D = the same less
+                                                                    1/2 (sum beta)^2 + sum alpha^2 / (4 C)
+
+The bias of the hinge loss is free, so sum beta must be 0: what a library leaves of it is taken off the larger side.
+Libraries stop early, or never, where features or rows are on scales far apart. The hinge loss then is minimized by an
+interior-point method, the squared one by Newton's method with least squares by QR.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.linalg import lstsq
+
+from mlrank.arrays import Features, FloatArray, as_dense
+from mlrank.kernels.exact import expansion_error, indefinite, long_expansion
+from mlrank.kernels.factor import factor_gram
+from mlrank.linalg.interior import factored, interior_point
+from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
+
+__all__ = ["LabelRows", "balanced", "solve_inside", "solve_squared"]
+
+# Relative accuracy of objectives, and an objective that is rounding beside that of zero weights.
+ACCURACY, NOTHING = 1e-7, 1e-14
+# By so much, relative, may a bound exceed the objective.
+ROUNDING = 1e-9
+# The largest system of a step, and the most operations.
+UNKNOWNS, OPERATIONS, STEPS = 2500, 2e10, 60
+
+
+def balanced(beta: FloatArray) -> FloatArray:
+    """Return dual variables with signs whose sum is 0, near `beta`: the larger side is made smaller."""
+    above, below = float(beta[beta > 0].sum()), -float(beta[beta < 0].sum())
+    if above == below or min(above, below) <= 0:
+        return beta if above == below else np.zeros_like(beta)
+    return np.where(beta > 0, beta * min(1.0, below / above), beta * min(1.0, above / below))
+
+
+@dataclass(frozen=True)
+class LabelRows:
+    """The rows of one label.
+
+    Parameters
+    ----------
+    X : rows of features, or the kernel matrix if `gram`
+    gram : whether weights are coefficients of the rows
+    exact : () -> the kernel matrix in long doubles, or None; asked where rounding shows
+    sign : (n_samples,), +1 and -1
+    C : float
+    """
+
+    X: Features
+    gram: bool
+    exact: Callable[[], Any]
+    sign: FloatArray
+    C: float
+
+    def weights(self, beta: FloatArray) -> FloatArray:
+        """Return X'beta for beta with sum 0, or `beta` for a kernel."""
+        return beta if self.gram else np.asarray(less_offsets(self.X, column_offsets(self.X)).T @ beta)
+
+    def scores(self, weights: FloatArray, intercept: float) -> tuple[float, FloatArray]:
+        """Return |f|^2 and the scores of the rows."""
+        if not self.gram:
+            scores = scores_of(self.X, weights[None], np.array([intercept]), column_offsets(self.X))[:, 0]
+            return float(weights @ weights), scores
+        outputs = self.X @ weights
+        square, scores = float(weights @ outputs), outputs + intercept
+        loss = self.C * float(np.maximum(0.0, 1.0 - self.sign * scores).sum())
+        error = expansion_error(self.X, weights[:, None]) * float(np.abs(weights).sum() + self.C * len(self.sign))
+        if error > ACCURACY * (0.5 * square + loss) and (K := self.exact()) is not None:
+            long = long_expansion(K, weights[:, None])[:, 0]
+            return float((weights * long).sum()), (long + intercept).astype(np.float64)
+        return square, scores
+
+    def hinge(self, weights: FloatArray, intercept: float, beta: FloatArray) -> tuple[float, float]:
+        """Return P at weights and intercept, and D at `beta`, which has sum 0."""
+        square, scores = self.scores(weights, intercept)
+        primal = 0.5 * square + self.C * float(np.maximum(0.0, 1.0 - self.sign * scores).sum())
+        total, norm = float(np.abs(beta).sum()), self._norm(beta)
+        return self._values(primal, total, norm, 1.0)
+
+    def squared_hinge(self, w: FloatArray, intercept: float) -> tuple[float, float]:
+        """Return P at weights and intercept, and D at the dual variables 2 C max(0, 1 - s f)."""
+        square, scores = self.scores(w, intercept)
+        slack = np.maximum(0.0, 1.0 - self.sign * scores)
+        alpha = 2.0 * self.C * slack
+        primal = 0.5 * (square + intercept**2) + self.C * float(slack @ slack)
+        # The dual point belongs to its own weights, X' (s alpha), which equal w only at the optimum.
+        offsets, beta = column_offsets(self.X), self.sign * alpha
+        v, c = np.asarray(less_offsets(self.X, offsets).T @ beta), float(beta.sum())
+        v = v if offsets is None else v + offsets * c
+        norm = float(v @ v) + c * c + float(alpha @ alpha) / (2.0 * self.C)
+        return self._values(primal, float(alpha.sum()), norm, np.inf)
+
+    def _values(self, primal: float, total: float, norm: float, most: float) -> tuple[float, float]:
+        """Return both objectives; D at the best part, of at most `most`, of the dual point if the whole is no bound."""
+        if primal <= NOTHING * self.C * len(self.sign):
+            return 0.0, 0.0
+        dual = total - 0.5 * norm
+        if dual <= 0 and norm > 0:
+            part = min(most, total / norm)
+            dual = part * total - 0.5 * part**2 * norm
+        return primal, dual if 0.0 <= dual <= primal * (1.0 + ROUNDING) else 0.0
+
+    def _norm(self, beta: FloatArray) -> float:
+        if not self.gram:
+            v = self.weights(beta)
+            return float(v @ v)
+        total = float(np.abs(beta).sum())
+        if expansion_error(self.X, beta[:, None]) * total <= ACCURACY * total:
+            return float(beta @ (self.X @ beta))
+        K = self.exact()
+        if K is None:
+            return np.inf
+        return float((beta * long_expansion(K, beta[:, None])[:, 0]).sum()) + indefinite(K, beta)
+
+
+class MachineTerms:
+    """The hinge terms of one label, of weights (r + 1,) for dense rows Z (n, r) and a free bias."""
+
+    def __init__(self, Z: FloatArray, sign: FloatArray, C: float) -> None:
+        self.A = sign[:, None] * np.column_stack([Z, np.ones(len(Z))])
+        self.margin, self.cost = np.ones(len(Z)), np.full(len(Z), C)
+        self.size, self.start = np.linalg.norm(self.A, axis=1), np.zeros(self.A.shape[1])
+        self.weight = np.append(np.ones(Z.shape[1]), 0.0)
+        self.sign = sign
+
+    def forward(self, u: FloatArray) -> FloatArray:
+        """Return s f of each row."""
+        return self.A @ u
+
+    def adjoint(self, values: FloatArray) -> FloatArray:
+        """Return the sum of rows times signs and values."""
+        return self.A.T @ values
+
+    def penalty(self, u: FloatArray) -> FloatArray:
+        """Return the weights without the bias."""
+        return self.weight * u
+
+    def system(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Factor I + A' diag(theta) A."""
+        H = self.A.T @ (theta[:, None] * self.A)
+        H[np.diag_indices_from(H)] += self.weight
+        return factored(H)
+
+    def gap(self, u: FloatArray, dual: FloatArray) -> float:
+        """Return the relative duality gap."""
+        loss = float(self.cost @ np.maximum(0.0, 1.0 - self.A @ u))
+        primal = 0.5 * float(u @ self.penalty(u)) + loss
+        alpha = np.abs(balanced(self.sign * dual))
+        v = self.penalty(self.adjoint(alpha))
+        return (primal - float(alpha.sum()) + 0.5 * float(v @ v)) / primal if primal > 0 else 0.0
+
+
+def solve_inside(rows: LabelRows, tol: float) -> tuple[FloatArray, float, FloatArray, int] | None:
+    """Return weights, intercept, beta and steps for the hinge loss; None where the systems would be too large."""
+    n, m = rows.X.shape
+    if min(n, m) > UNKNOWNS or n * m > OPERATIONS / UNKNOWNS:
+        return None
+    center = None
+    if rows.gram:
+        Z, _, basis = factor_gram(np.array(rows.X))
+    else:
+        X = as_dense(rows.X)
+        center = np.median(X, axis=0)
+        Z, basis = X - center, None
+        if m > n:
+            Q, R = np.linalg.qr(Z.T)
+            Z, basis = R.T, Q
+    if float(len(Z)) * Z.shape[1] ** 2 > OPERATIONS:
+        return None
+    point = interior_point(MachineTerms(Z, rows.sign, rows.C), tol, STEPS)
+    u, intercept = point.weights[:-1], float(point.weights[-1])
+    weights = u if basis is None else basis @ u
+    if center is not None:
+        intercept = float(np.longdouble(intercept) - weights.astype(np.longdouble) @ center)
+    return weights, intercept, balanced(rows.sign * point.dual), point.n_iter
+
+
+def solve_squared(rows: LabelRows, max_iter: int) -> tuple[FloatArray, float, int] | None:
+    """Return weights, intercept and steps for the squared hinge loss; None where the systems would be too large."""
+    n, m = rows.X.shape
+    if float(n) * m**2 > OPERATIONS or float(m) ** 2 * (n + m) > OPERATIONS:
+        return None
+    A = np.column_stack([as_dense(rows.X), np.ones(n)])
+    unit = np.linalg.norm(A, axis=0)
+    unit[unit == 0] = 1.0
+    A, root = A / unit, np.sqrt(2.0 * rows.C)
+    u, penalty = np.zeros(m + 1), np.diag(1.0 / unit)
+
+    def value(u: FloatArray) -> float:
+        slack = np.maximum(0.0, 1.0 - rows.sign * (A @ u))
+        return 0.5 * float((u / unit) @ (u / unit)) + rows.C * float(slack @ slack)
+
+    lowest, n_iter = value(u), 0
+    while n_iter < min(max_iter, STEPS):
+        n_iter += 1
+        active = rows.sign * (A @ u) < 1.0
+        target = np.append(root * rows.sign[active], np.zeros(m + 1))
+        aim = lstsq(np.vstack([root * A[active], penalty]), target, lapack_driver="gelsy", cond=1e-15)[0]
+        part = 1.0
+        while (found := value(u + part * (aim - u))) > lowest and part > 1e-8:
+            part /= 2
+        if not found < lowest:
+            break
+        u, lowest = u + part * (aim - u), found
+    return u[:-1] / unit[:-1], float(u[-1] / unit[-1]), n_iter

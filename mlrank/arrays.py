@@ -1,5 +1,6 @@
 """Array types, read-only views and the few CSR helpers that more than one module needs."""
 
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ __all__ = [
     "IntArray",
     "as_dense",
     "as_features",
+    "in_pieces",
     "read_only",
     "take_rows",
     "with_ones",
@@ -23,6 +25,24 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 # A float64 matrix of shape (n_samples, n_features): C-contiguous ndarray, or csr_array with int32 indices.
 Features: TypeAlias = Any
+
+
+# No interrupt and no time limit arrives in a compiled loop: one call does no more operations than half a second takes.
+PIECE = 5e8
+
+
+def in_pieces(n: int, cost: float) -> Iterator[slice]:
+    """Yield slices of `n` items, in order, each of them few enough for one call of a compiled loop.
+
+    Parameters
+    ----------
+    n : int
+    cost : float
+        Operations that an item takes.
+    """
+    size = max(1, int(PIECE / max(cost, 1.0)))
+    for begin in range(0, n, size):
+        yield slice(begin, min(begin + size, n))
 
 
 def as_features(X: Any) -> Features:

@@ -75,16 +75,18 @@ def sparse_rows(
     column_indptr: Array,
     constant: Array,
     error: Array,
+    begin: int,
+    end: int,
     indices: Array,
     squares: Array,
 ) -> int:
-    """Fill the neighbors of all rows, given as CSR and as CSC; return how many pairs were compared one by one."""
+    """Fill the neighbors of the rows begin..end-1, given as CSR and as CSC; return how many pairs were compared."""
     n, k = indices.shape
     kept = min(n - 1, k + SPARE)
     heap, places = np.empty(kept), np.empty(kept, np.int64)
     low = np.empty(n)
     compared = 0
-    for i in range(n):
+    for i in range(begin, end):
         low[:] = constant
         _lower(data, columns, indptr, by_column, rows_of_column, column_indptr, low, i)
         low[i] = np.inf

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csc_array, issparse
 from scipy.spatial import cKDTree
 
-from mlrank.arrays import Features, FloatArray, IntArray, as_features
+from mlrank.arrays import Features, FloatArray, IntArray, as_features, in_pieces
 from mlrank.graphs._neighbor_kernels import SPARE, dense_block, listed_rows, sparse_rows
 
 __all__ = ["inverted", "knn"]
@@ -105,7 +105,9 @@ def _of_dense(X: FloatArray, indices: IntArray, squares: FloatArray) -> None:
     for begin in range(0, n, size):
         part = left[begin : begin + size]
         bounds = np.matmul(part, right.T, out=block[: len(part)])
-        compared = dense_block(X, bounds, error, begin, indices, squares)
+        compared = 0
+        for rows in in_pieces(len(bounds), float(n) * X.shape[1]):
+            compared += dense_block(X, bounds[rows], error, begin + rows.start, indices, squares)
         if precision == np.float32 and compared > MANY * bounds.size:
             precision = np.dtype(np.float64)
             left, right, error = _factors(X, precision)
@@ -135,7 +137,10 @@ def _factors(X: FloatArray, precision: np.dtype[Any]) -> tuple[FloatArray, Float
 
 
 def _of_sparse(X: Features, indices: IntArray, squares: FloatArray) -> None:
-    sparse_rows(X.data, X.indices, X.indptr, *inverted(X), indices, squares)
+    columns = inverted(X)
+    shared = np.diff(columns[2]).astype(np.float64)
+    for rows in in_pieces(X.shape[0], X.shape[0] + float(shared @ shared) / X.shape[0]):
+        sparse_rows(X.data, X.indices, X.indptr, *columns, rows.start, rows.stop, indices, squares)
 
 
 def inverted(X: Features) -> tuple[FloatArray, IntArray, IntArray, FloatArray, FloatArray]:

@@ -22,7 +22,7 @@ import numba
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from mlrank.arrays import Features, FloatArray, IntArray, as_dense, as_features
+from mlrank.arrays import Features, FloatArray, IntArray, as_dense, as_features, in_pieces
 from mlrank.kernels import _chi2_loops as loops
 from mlrank.kernels import feature_pair
 from mlrank.kernels.distances import refined
@@ -50,7 +50,11 @@ def chi2_distances(X: Features, Z: Features) -> FloatArray:
     similarity = _half_similarities(X, Z)
     sums_X = np.asarray(X.sum(axis=1))
     sums_Z = sums_X if Z is X else np.asarray(Z.sum(axis=1))
-    _in_threads(lambda first, last: loops.distances(similarity, sums_X, sums_Z, first, last), len(similarity))
+    _in_threads(
+        lambda first, last: loops.distances(similarity, sums_X, sums_Z, first, last),
+        len(similarity),
+        similarity.shape[1],
+    )
     return refined(similarity, X, Z, sums_X, sums_Z, _of_pairs)
 
 
@@ -81,7 +85,7 @@ def _half_similarities(X: Features, Z: Features) -> FloatArray:
     else:
         _sweep(as_dense(X), as_dense(Z), Z is X, out)
     if Z is X:
-        _in_threads(lambda first, last: loops.mirror(out, first, last), len(out))
+        _in_threads(lambda first, last: loops.mirror(out, first, last), len(out), len(out))
     return out
 
 
@@ -91,12 +95,14 @@ def _match(X: Features, Z: Features, out: FloatArray) -> None:
     columns.sort_indices()
     start = _own_places(rows) if Z is X else columns.indptr[rows.indices]
     parts = (rows.data, rows.indices, rows.indptr, columns.data, columns.indices.view(np.uint32), columns.indptr)
-    _in_threads(lambda first, last: loops.match(*parts, start, out, first, last), len(out))
+    shared = np.diff(columns.indptr).astype(np.float64) * np.bincount(rows.indices, minlength=rows.shape[1])
+    cost = out.shape[1] + float(shared.sum()) / max(1, len(out))
+    _in_threads(lambda first, last: loops.match(*parts, start, out, first, last), len(out), cost)
 
 
 def _sweep(X: FloatArray, Z: FloatArray, same: bool, out: FloatArray) -> None:
     height = max(1, TILE // X.shape[1])
-    _in_threads(lambda first, last: loops.sweep(X, Z, same, height, out, first, last), len(out))
+    _in_threads(lambda first, last: loops.sweep(X, Z, same, height, out, first, last), len(out), Z.size)
 
 
 def _own_places(rows: csr_array) -> IntArray:
@@ -124,8 +130,10 @@ def _share(X: Features) -> float:
     return float(nonzero / max(1, X.shape[0] * X.shape[1]))
 
 
-def _in_threads(work: Callable[[int, int], None], n_rows: int) -> None:
+def _in_threads(work: Callable[[int, int], None], n_rows: int, cost: float) -> None:
     """Call `work(first, last)` for chunks of rows, in as many threads as numba may use; `work` releases the lock.
+
+    `cost` are the operations of a row.
 
     Not numba's own parallel loops: those of some systems end the process when two threads of it, as those of a
     cluster's worker, are in one at the same time.
@@ -133,7 +141,8 @@ def _in_threads(work: Callable[[int, int], None], n_rows: int) -> None:
     starts = range(0, n_rows, CHUNK)
     threads = min(numba.get_num_threads(), len(starts))
     if threads <= 1:
-        work(0, n_rows)
+        for rows in in_pieces(n_rows, cost):
+            work(rows.start, rows.stop)
         return
     with ThreadPoolExecutor(threads) as pool:
         for _ in pool.map(lambda first: work(first, min(first + CHUNK, n_rows)), starts):

@@ -37,13 +37,24 @@ def centered_product(data: Any, indices: Any, indptr: Any, V: Any, left: Any, ri
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract"})
 def symmetric_product(
-    data: Any, indices: Any, indptr: Any, columns_data: Any, rows: Any, starts: Any, left: Any, right: Any, out: Any
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    columns_data: Any,
+    rows: Any,
+    starts: Any,
+    left: Any,
+    right: Any,
+    out: Any,
+    first: int,
+    last: int,
 ) -> None:
-    """Set out = A A' - left right' - right left' for A in CSR form, and in CSC form with sorted rows; `out` is zero.
+    """Set rows of out = A A' - left right' - right left' for A in CSR form, and in CSC form with sorted rows.
 
-    Only the lower triangle is summed, row by row, so that sums stay in the nearest cache; the upper one is copied.
+    Only the lower triangle is summed, row by row, so that sums stay in the nearest cache; the upper one is copied with
+    the last row. `out` is zero before its first row is set.
     """
-    for i in range(len(indptr) - 1):
+    for i in range(first, last):
         row = out[i]
         for t in range(indptr[i], indptr[i + 1]):
             a, c = data[t], indices[t]
@@ -53,7 +64,7 @@ def symmetric_product(
                 row[rows[u]] += a * columns_data[u]
         for j in range(i + 1):
             row[j] -= left[i] * right[j] + right[i] * left[j]
-    size = len(out)
+    size = len(out) if last == len(out) else 0
     for begin in range(0, size, TILE):
         for i in range(begin, size):
             for j in range(begin, min(begin + TILE, i)):

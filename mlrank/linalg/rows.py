@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from mlrank.arrays import Features, FloatArray, as_features
+from mlrank.arrays import Features, FloatArray, as_features, in_pieces
 from mlrank.linalg._product_kernels import centered_product, symmetric_product
 
 __all__ = ["CenteredRows", "center_columns", "column_lengths", "without_constants"]
@@ -87,7 +87,10 @@ class CenteredRows:
             left = np.asarray(self.rows.sum(axis=0)).ravel() - self.shape[0] / 2 * self.offset
             A, other = self._columns, self._columns.T.tocsr()
         gram = np.zeros((A.shape[0], A.shape[0]))
-        symmetric_product(A.data, A.indices, A.indptr, other.data, other.indices, other.indptr, left, right, gram)
+        parts = (A.data, A.indices, A.indptr, other.data, other.indices, other.indptr)
+        shared = np.diff(other.indptr).astype(np.float64)
+        for rows in in_pieces(len(gram), len(gram) + float(shared @ shared) / max(1, len(gram))):
+            symmetric_product(*parts, left, right, gram, rows.start, rows.stop)
         return gram
 
 
@@ -113,7 +116,10 @@ def _filled_centered(X: Features, mean: FloatArray) -> tuple[Features, FloatArra
 def _product(A: Features, V: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
     """Return A V - left right' for a csr_array A."""
     out = np.empty((A.shape[0], V.shape[1]))
-    centered_product(A.data, A.indices, A.indptr, np.ascontiguousarray(V, dtype=np.float64), left, right, out)
+    V = np.ascontiguousarray(V, dtype=np.float64)
+    for rows in in_pieces(len(out), V.shape[1] * (1 + A.nnz / max(1, len(out)))):
+        ends = A.indptr[rows.start : rows.stop + 1]
+        centered_product(A.data, A.indices, ends, V, left[rows], right, out[rows])
     return out
 
 

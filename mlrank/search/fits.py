@@ -36,7 +36,9 @@ __all__ = ["died", "refit", "work"]
 SLICE_SECONDS = 1.0
 PREPARATIONS_PER_SLICE = 10
 WARM_UP_ROWS = 20
+# Under a time limit, compiling and loading may take so long, and iterations of a warm-up are as few as this.
 COMPILE_SECONDS = 30.0
+WARM_UP_ITERATIONS = 20
 
 
 @dataclass(frozen=True)
@@ -161,10 +163,14 @@ def _stored(fitted: Fitted, rows: TaskRows, probe: Features) -> tuple[Fit | None
 def _warm_up(task: Task, train: TrainingSet) -> None:
     """Fit on a few rows, so that the time of compiling or loading code is not counted as the fit's."""
     head = np.arange(min(WARM_UP_ROWS, train.n_samples))
-    limit = None if task.time_limit is None else max(task.time_limit, COMPILE_SECONDS)
+    solver, limit = task.chain.build(task.points[0]), None
+    if task.time_limit is not None:
+        limit = max(task.time_limit, COMPILE_SECONDS)
+        if getattr(solver, "max_iter", 0) > WARM_UP_ITERATIONS:
+            solver = replace(solver, max_iter=WARM_UP_ITERATIONS)
     # A few rows may be no problem at all; what counts is the fit that follows.
     with suppress(Exception), time_limit(limit):
-        task.chain.build(task.points[0]).fit(train.take(head))
+        solver.fit(train.take(head))
 
 
 class _FitCache:

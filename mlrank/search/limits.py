@@ -11,7 +11,7 @@ from typing import IO
 __all__ = ["TimeLimit", "end_process_that_hangs", "time_limit"]
 
 AGAIN_SECONDS = 0.5
-# A process that is to end with a block that hangs does so after its limit again and this.
+# A process that is to end with a block that hangs does so at twice its limit, but not earlier than this after it.
 GRACE_SECONDS = 3.0
 
 
@@ -26,8 +26,9 @@ class TimeLimit(Exception):
 def time_limit(seconds: float | None) -> Iterator[None]:
     """Raise TimeLimit inside the block once `seconds` have passed.
 
-    The exception arrives when compiled code returns to Python, at the latest after one pass of a solver or one label
-    of a library. Alarm signals would reach the main thread alone, and a cluster's workers fit in other threads.
+    The exception arrives when compiled code returns to Python: loops of this package do after half a second, see
+    `mlrank.arrays.in_pieces`, libraries after one label or one decomposition. Alarm signals would reach the main thread
+    alone, and a cluster's workers fit in other threads.
 
     Python drops an exception that arrives in a destructor, a callback or a tracer, and a library may catch it. So it is
     raised again every AGAIN_SECONDS until the block has ended. What never returns to Python is ended with its process,
@@ -39,7 +40,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     watch = _Watch(threading.get_ident(), seconds)
     watch.start()
     if _last_words is not None:
-        faulthandler.dump_traceback_later(2 * seconds + GRACE_SECONDS, exit=True, file=_last_words)
+        faulthandler.dump_traceback_later(seconds + max(seconds, GRACE_SECONDS), exit=True, file=_last_words)
     try:
         try:
             watch.guard.release()

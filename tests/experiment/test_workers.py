@@ -19,7 +19,7 @@ from mlrank.search.pools import pools_ahead
 from mlrank.search.shared_memory import SharedData, map_folder
 from mlrank.search.task_data import TaskData
 from tests.experiment.kills import ROOT, slow_config
-from tests.experiment.small import CONFIG, small_config, worker_pids
+from tests.experiment.small import CONFIG, Iterated, small_config, worker_pids
 from tests.experiment.test_run import contents
 
 HEAD = CONFIG.split("methods:")[0]
@@ -108,6 +108,14 @@ def test_a_fit_that_hangs_is_ended_where_nothing_is_searched_too(tmp_path, monke
     (record,) = run(one_method(tmp_path, "Endless', shift: 1", "{{time_limit: 0.2}}"), tmp_path / "r", 1).runs()
     assert record.status == "failed"
     assert "longer than the time limit of 0.2 s" in record.error
+
+
+@pytest.mark.parametrize(("search", "warm_up"), [("{{folds: 2, time_limit: 9}}", 20), ("{{folds: 2}}", 10**9)])
+def test_a_warm_up_iterates_little_where_fits_have_a_limit(tmp_path, monkeypatch, search, warm_up):
+    monkeypatch.setattr(Iterated, "seen", [])
+    run(one_method(tmp_path, "Iterated', shift: [0, 1]", search), tmp_path / "r", 1)
+    assert {most for rows, most in Iterated.seen if rows == 20} == {warm_up}
+    assert {most for rows, most in Iterated.seen if rows > 20} == {10**9}
 
 
 def test_a_fit_that_hangs_in_a_library_ends_with_its_worker(tmp_path):

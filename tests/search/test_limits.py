@@ -88,3 +88,13 @@ def test_a_traced_thread_goes_on_after_its_limit():
     thread.start()
     thread.join(15)
     assert arrived
+
+
+@pytest.mark.parametrize(("limit", "end"), [(5.0, 10.0), (0.5, 3.5)])
+def test_a_process_that_hangs_ends_at_twice_the_limit(monkeypatch, limit, end):
+    ends = []
+    monkeypatch.setattr("mlrank.search.limits._last_words", sys.stderr)
+    monkeypatch.setattr("faulthandler.dump_traceback_later", lambda seconds, **_: ends.append(seconds))
+    with time_limit(limit):
+        pass
+    assert ends == [end]

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, with_ones
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, in_pieces, with_ones
 from mlrank.solvers.flattening import Flattening
 from mlrank.solvers.mlr.kernels import (
     find_active,
@@ -355,7 +355,10 @@ class GramSweeps:
         batches.flat[: len(order)] = order
         rows, problem, tops = self.rows, self.problem, self.tops.arguments()
         state = (self.G, self.place, rows.diagonal, tops, self.F, self.block)
-        sweep_gram(*state, problem.C, problem.mix, problem.rho, batches, VISITS)
+        r, (k, m) = rows.found.U.shape[1], self.F.shape
+        cost = BATCH * (k * m + BATCH * (r + VISITS * k) + VISITS * k**2)
+        for part in in_pieces(len(batches), cost):
+            sweep_gram(*state, problem.C, problem.mix, problem.rho, batches[part], VISITS)
         self.tops.settle()
 
     def estimate(self) -> tuple[float, float]:
@@ -444,8 +447,11 @@ class LinearSweeps:
         curvature = problem.rho * (rows.diagonal - rows.share * np.minimum(cut, (1 - FLOOR) * rows.diagonal))
         sparse = issparse(rows.X)
         X = (rows.X.data, rows.X.indices, rows.X.indptr) if sparse else rows.X
-        shared = (curvature, rows.share, rows.diagonal, tops, self.W, self.block, problem.C, problem.mix, order)
-        (sweep_csr if sparse else sweep_dense)(X, *shared)
+        shared = (curvature, rows.share, rows.diagonal, tops, self.W, self.block, problem.C, problem.mix)
+        k = self.beta.shape[1]
+        cost = k * (2 * (rows.X.nnz / len(self.beta) if sparse else rows.X.shape[1]) + 2 * rows.found.U.shape[1] + k)
+        for part in in_pieces(len(order), cost):
+            (sweep_csr if sparse else sweep_dense)(X, *shared, order[part])
         self.tops.settle()
 
     def certify(self) -> tuple[float, float]:

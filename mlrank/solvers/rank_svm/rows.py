@@ -43,7 +43,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, eigh, lu_factor, lu_solve
 from scipy.sparse import issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, in_pieces
 from mlrank.hypergraph import vertex_degree
 from mlrank.kernels.factor import factor_gram
 from mlrank.solvers.flattening import LONE, Flattening
@@ -261,7 +261,9 @@ class DenseSweeps:
 
     def sweep(self, alpha: FloatArray, active: Any, order: IntArray) -> None:
         """Make one pass, then one move of the center."""
-        kernels.sweep_dense(self.scaled, self.norms, self.working, self.upper, alpha, self.pairs.lists, active, order)
+        lists, cost = self.pairs.lists, self.pairs.n_labels * (2 * self.scaled.shape[1] + self.pairs.n_labels)
+        for part in in_pieces(len(order), cost):
+            kernels.sweep_dense(self.scaled, self.norms, self.working, self.upper, alpha, lists, active, order[part])
         following = self.working + self.pull * (self.working - self.previous)
         self.previous, self.working = self.working, following
 

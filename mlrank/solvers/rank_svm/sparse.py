@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 from scipy.sparse.linalg import svds
 
-from mlrank.arrays import Features, FloatArray, IntArray
+from mlrank.arrays import Features, FloatArray, IntArray, in_pieces
 from mlrank.solvers.flattening import Flattening
 from mlrank.solvers.rank_svm import kernels
 from mlrank.solvers.rank_svm.rows import meet_constraints
@@ -137,21 +137,23 @@ class SparseSweeps:
         if rows.free:
             value = float(np.sqrt(self.bias_step.theta))
             weights = self.b / value
-        lists = self.pairs.lists
-        kernels.sweep_csr(
-            parts,
-            self.scaled,
-            self.norms,
-            self.free,
-            self.working,
-            weights,
-            value,
-            self.upper,
-            alpha,
-            lists,
-            active,
-            order,
-        )
+        lists, k = self.pairs.lists, self.pairs.n_labels
+        cost = k * (2 * rows.X.nnz / rows.X.shape[0] + 2 * self.scaled.shape[1] + k)
+        for part in in_pieces(len(order), cost):
+            kernels.sweep_csr(
+                parts,
+                self.scaled,
+                self.norms,
+                self.free,
+                self.working,
+                weights,
+                value,
+                self.upper,
+                alpha,
+                lists,
+                active,
+                order[part],
+            )
         self.excess = np.sqrt(self.pull) * self.working
         self.working *= self.pull
         if rows.free:

@@ -9,8 +9,10 @@ normalized ones. Scores F are smooth on both graphs::
     variant="smse2"   min_F  |F - Y0|^2 + beta tr(F'Ln F) + gamma tr(F Hn F'),      Y0 the labels, 0 without label
                       (I + beta Ln) F + gamma F Hn = Y0
 
-`objective` is the minimum and `optimality` the relative residual of the Sylvester equation, computed from F. One
-iteration is one product of the graph with all labels. Label graphs are small and are decomposed into eigenvectors, so
+`objective` is the minimum and `optimality` the relative residual of the Sylvester equation, computed from F: the
+largest of all parts of the graph that are joined by edges of next to no weight, and of all eigenvectors of the label
+graph, each relative to its own right-hand side (`mlrank.solvers.propagation.parts`). One iteration is one product of
+the graph with all labels. Label graphs are small and are decomposed into eigenvectors, so
 that each column is a system of its own (`sylvester`).
 
 In smse1 a part of the graph without any row with labels is not determined by the equation: there each label's score is
@@ -24,11 +26,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from scipy.sparse import csr_array, diags_array
 
 from mlrank.arrays import BoolArray, FloatArray
 from mlrank.graphs import component_of, laplacian
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
 from mlrank.solvers.models import TransductiveModel
+from mlrank.solvers.propagation.parts import part_by_part
 from mlrank.solvers.propagation.systems import GraphSolution, dense_laplacian, label_cosines, sylvester
 from mlrank.solvers.row_graph import GRAPH_SETTINGS, GraphSettings, RowGraph
 
@@ -129,6 +133,8 @@ class SMSE:
         free = np.setdiff1d(np.arange(n_train, n), lost)
         inner, given = self.mu * L[free][:, free], -self.mu * (L[free][:, :n_train] @ Y)
         solution = sylvester(lambda V: inner @ V, inner.diagonal(), self.nu * H, given, self.tol, self.max_iter)
+        leak = self.mu * np.asarray(rows.A[free][:, :n_train].sum(axis=1)).ravel()
+        solution = part_by_part(csr_array(inner), self.nu * H, given, solution, self.tol, self.max_iter, leak)
         F[free] = solution.F
         objective = self.mu * np.vdot(F, L @ F) + self.nu * np.vdot(F @ H, F)
         notes = (f"{lost.size} rows joined to no training row score the labels' means",) if lost.size else ()
@@ -142,6 +148,8 @@ class SMSE:
         solution = sylvester(
             lambda V: V + self.beta * (L @ V), 1 + self.beta * L.diagonal(), C, Y0, self.tol, self.max_iter
         )
+        A = csr_array(diags_array(np.ones(len(Y0))) + self.beta * L)
+        solution = part_by_part(A, C, Y0, solution, self.tol, self.max_iter)
         F = solution.F
         objective = ((F - Y0) ** 2).sum() + self.beta * np.vdot(F, L @ F) + np.vdot(F @ C, F)
         lost = rows.out_of_reach(component_of(rows.A)[1]).size

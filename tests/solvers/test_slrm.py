@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from mlrank.graphs import gaussian_graph, self_tuning_graph
+from mlrank.graphs import gaussian_graph, laplacian, self_tuning_graph
 from mlrank.solvers import TrainingSet
 from mlrank.solvers.slrm import problem as slrm_problem
 from mlrank.solvers.slrm.slrm import SLRM
@@ -487,3 +487,31 @@ def test_a_start_of_another_shape_is_refused():
     other = SLRM().fit(TrainingSet(train.X[:, :3], train.Y))
     with pytest.raises(ValueError, match=r"init has weights of shape \(5, 3\), the training set needs \(5, 6\)"):
         SLRM().fit(train, init=other)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 1.0])
+@pytest.mark.parametrize("ratio", [2e7, 1e10])
+def test_a_huge_column_hides_no_other(gamma, ratio):
+    """A Unix time among features of one: what the others alone can reach is no better than the bound."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 10))
+    Y = (X[:, 1:] @ rng.standard_normal((9, 3)) / 3 + 0.3 * rng.standard_normal((120, 3))) > 0.3
+    X[:, 0] *= ratio
+    model = SLRM(gamma=gamma).fit(TrainingSet(X, Y))
+    S, W = np.where(Y, 1.0, -1.0), model.coef.T
+    L = laplacian(self_tuning_graph(X, 5)).toarray()
+
+    def value(W):
+        F = X @ W
+        return 0.5 * ((F - S) ** 2).sum() + np.linalg.svd(W)[1].sum() + gamma / 2 * np.vdot(F, L @ F)
+
+    assert model.info.converged
+    assert value(W) == pytest.approx(model.info.objective, rel=1e-6)
+    # Without the huge column: a feasible point, which the solution is at least as good as.
+    V = np.linalg.lstsq(X[:, 1:].T @ (np.eye(120) + gamma * L) @ X[:, 1:] + np.eye(9), X[:, 1:].T @ S, rcond=None)[0]
+    assert value(np.vstack([np.zeros((1, 3)), V])) >= model.info.objective * (1 - model.info.optimality)
+    for column in range(10):
+        for factor in (0.99, 1.01):
+            moved = W.copy()
+            moved[column] *= factor
+            assert value(moved) >= model.info.objective * (1 - model.info.optimality)

@@ -23,6 +23,8 @@ from mlrank.solvers.slrm.systems import EigenSystem
 class Features:
     """Coordinates that are the features."""
 
+    rows = None
+
     def lift(self, V):
         return V
 
@@ -32,7 +34,7 @@ def made_system(lengths, seed=0, spread=3.0, p=12):
     rng = np.random.default_rng(seed)
     e = np.sort(10.0 ** rng.uniform(-spread / 2, spread / 2, p))
     directions = np.linalg.qr(rng.standard_normal((p, len(lengths))))[0]
-    system = EigenSystem(Features(), np.diag(e), 1.0, directions * lengths)
+    system = EigenSystem.of(Features(), np.diag(e), 1.0, directions * lengths)
     square = 1.0 + float((system.cross**2 / e[:, None]).sum())
     return system, square
 

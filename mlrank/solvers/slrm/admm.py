@@ -158,6 +158,8 @@ class SlrmSolution(NamedTuple):
     n_iter : int
     trace : tuple of float
         The primal objective wherever it was computed; the last is that of V.
+    dual : (size, n_labels) ndarray or None
+        The weights, in the system's coordinates, whose gradient is the multiplier of the bound; None for V itself.
     """
 
     left: FloatArray
@@ -166,6 +168,7 @@ class SlrmSolution(NamedTuple):
     optimality: float
     n_iter: int
     trace: tuple[float, ...]
+    dual: FloatArray | None = None
 
 
 @dataclass

@@ -5,12 +5,13 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array, issparse, triu
 
-from mlrank.arrays import Features, FloatArray
+from mlrank.arrays import Features, FloatArray, as_dense
 from mlrank.graphs import laplacian, laplacian_product
 from mlrank.linalg import CenteredRows, largest_singular_value
 from mlrank.solvers.base import TrainingSet
+from mlrank.solvers.ridge import GRADED_ENTRIES, GRADED_SIDE
 from mlrank.solvers.slrm.admm import Loss, Squared
 from mlrank.solvers.slrm.squared import PartedCross
 from mlrank.solvers.slrm.systems import EPS, Coordinates, EigenSystem, ProductSystem
@@ -80,6 +81,7 @@ class SlrmProblem:
         self.loss, self.level, self.basis = loss, level, basis
         self.by_products = min(X.shape) > LARGE if by_products is None else by_products
         self.systems: dict[float, EigenSystem] = {}
+        self.graded: dict[float, EigenSystem] = {}
 
     @cached_property
     def graph(self) -> csr_array:
@@ -167,11 +169,36 @@ class SlrmProblem:
             if gamma > 0:
                 G += gamma * self.smoothness
             cross = self.parted.cross if self.exact else self.cross
-            found = EigenSystem(self.coordinates, G, self.loss.curvature, cross)
+            found = EigenSystem.of(self.coordinates, G, self.loss.curvature, cross)
             while self.systems and (1 + len(self.systems)) * found.n_bytes(self.X.shape[1]) > KEPT_BYTES:
                 del self.systems[next(iter(self.systems))]
             self.systems[gamma] = found
         return self.systems[gamma]
+
+    def graded_system(self, gamma: float) -> EigenSystem | None:
+        """Return the quadratic forms decomposed more slowly, by their factor; None where it would take too long."""
+        edges = triu(self.graph, k=1).tocoo() if gamma > 0 else None
+        n_rows = self.labeled.shape[0] + (0 if edges is None else edges.nnz)
+        d = self.X.shape[1]
+        if self.by_products or min(n_rows, d) > GRADED_SIDE or n_rows * d > GRADED_ENTRIES:
+            return None
+        if gamma not in self.graded:
+            differences = np.zeros((0, d))
+            if edges is not None:
+                X = as_dense(self.X)
+                differences = np.sqrt(gamma * edges.data)[:, None] * (X[edges.row] - X[edges.col])
+            coordinates = Coordinates(self.labeled, self.everything, features=True)
+            targets = self.turned_loss.targets
+            self.graded = {gamma: EigenSystem.graded(coordinates, differences, self.loss.curvature, targets)}
+        return self.graded[gamma]
+
+    def smoothed(self, gamma: float, V: FloatArray) -> tuple[FloatArray, float]:
+        """Return S = gamma X'LX V of weights of the features, by products with the rows, and trace(V'S)."""
+        if gamma == 0:
+            return np.zeros_like(V), 0.0
+        F = self.everything.times(V)
+        pushed = gamma * (laplacian(self.graph) @ F)
+        return self.everything.transpose_times(pushed), float(np.vdot(F, pushed))
 
 
 def row_space(Y: FloatArray) -> FloatArray | None:

@@ -11,7 +11,9 @@ eq. 9 at lam/2, times two. Dual, over Z with no singular value above lam, where 
     max_Z  1/2 |Y|^2 - 1/2 trace((B - Z)' G^-1 (B - Z))
 
 `optimality` is the relative duality gap (P - D) / P, with the multiplier of the iteration as Z, which is feasible at
-every step. For lam = 0, a system of equations, it is |B - GV| / |B|. `objective` is P at the V that is returned, which
+every step. Both are computed on the given rows unless the decomposition of G is known to have kept the digits. For lam
+= 0, a system of equations, it is the largest entry of B - GV relative to its terms, |x_i| (|y| + sum_j |x_j||v_j|) and
+that of the graph, or |B - GV| / |B|. `objective` is P at the V that is returned, which
 has exact low rank. V = 0 is the solution from lambda_max = |B|_2 on; it is then returned as exact zeros and `notes` say
 so. One iteration is one step of the alternating direction method of multipliers (section 3 of the paper), or what
 finds the solution without any.
@@ -48,9 +50,11 @@ from mlrank.solvers.base import (
 )
 from mlrank.solvers.models import LowRankModel, all_rows
 from mlrank.solvers.row_graph import neighbor_finder, too_few_rows
+from mlrank.solvers.scales import scale_notes
 from mlrank.solvers.slrm.admm import LOSSES, Loss, SlrmSolution, Stop, least_squares, minimize
+from mlrank.solvers.slrm.certificate import certified
 from mlrank.solvers.slrm.problem import LARGE, SlrmProblem, coded, dense_if_full, row_space
-from mlrank.solvers.slrm.squared import solve_squared
+from mlrank.solvers.slrm.squared import PartedCross, solve_squared
 from mlrank.solvers.slrm.systems import EigenSystem, SlrmSystem
 
 __all__ = ["SLRM", "LowRankModel", "label_correlation", "related_labels"]
@@ -262,15 +266,29 @@ class SLRM:
         notes = self._notes(train)
         if half * self.lam >= problem.lambda_max:
             return self._zero(train, problem, half, notes)
-        system = problem.system(self.gamma)
-        start = None if init is None else system.lower(problem.turned(init.coef.T))
-        found = self._solve(problem, system, half * self.lam, start)
+        found = self._found(problem, half * self.lam, init)
         right = problem.label_factor(found.right)
         if (never := never_known(train)).any():  # exactly zero at the minimum, where rounding would rank rows
             right = np.where(never[:, None], 0.0, right)
-        info = FitInfo(found.n_iter, found.trace[-1] / half, found.optimality, found.optimality <= self.tol, notes)
+        converged = found.optimality <= self.tol
+        notes = notes if converged else (*notes, *scale_notes(train.X))
+        info = FitInfo(found.n_iter, found.trace[-1] / half, found.optimality, converged, notes)
         intercept = problem.level - right @ (found.left.T @ problem.labeled.mean)
         return LowRankModel(found.left, right, intercept, found.rank, np.array(found.trace) / half, info)
+
+    def _found(self, problem: SlrmProblem, lam: float, init: LowRankModel | None) -> SlrmSolution:
+        """Return the solution with its certificate on the given rows; by the slower decomposition if that is better."""
+        weights = None if init is None else problem.turned(init.coef.T)
+        system = problem.system(self.gamma)
+        found = self._solve(problem, system, lam, None if weights is None else system.lower(weights))
+        if not isinstance(system, EigenSystem) or system.exact:
+            return found
+        found = certified(problem, system, self.gamma, lam, found)
+        if found.optimality <= self.tol or (graded := problem.graded_system(self.gamma)) is None:
+            return found
+        again = self._solve(problem, graded, lam, None if weights is None else graded.lower(weights))
+        again = certified(problem, graded, self.gamma, lam, again)
+        return again if again.optimality < found.optimality else found
 
     def _notes(self, train: TrainingSet) -> tuple[str, ...]:
         targets = self.loss == "squared" and self.missing == "zero"
@@ -302,7 +320,10 @@ class SLRM:
         """Return a solution that has a row for each feature."""
         stop = Stop(self.tol, self.max_iter, None if isinstance(self.beta, str) else self.beta)
         if lam > 0 and problem.exact and isinstance(system, EigenSystem):
-            return solve_squared(system, problem.parted, problem.loss, lam, stop, start)
+            parted = problem.parted
+            if system in problem.graded.values():
+                parted = PartedCross(system.cross, parted.basis)
+            return solve_squared(system, parted, problem.loss, lam, stop, start)
         if lam == 0:
             found = least_squares(system, problem.turned_loss, stop)
         else:

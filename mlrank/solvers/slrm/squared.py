@@ -119,7 +119,8 @@ def minimize_squared(system: EigenSystem, square: float, lam: float, stop: Stop,
             # Products with V itself are cheaper where its rank is not low.
             whole = 2 * state.rank > B.shape[1]
             left, right = (state.V, None) if whole else (shrunk.left, shrunk.right)
-            return SlrmSolution(left, right, state.rank, gap, len(trace), tuple(trace))
+            dual = None if system.exact else (B - state.T / (1.0 + shrunk.slack)) / e
+            return SlrmSolution(left, right, state.rank, gap, len(trace), tuple(trace), dual)
         share = nuclear / trace[-1]
         if stop.beta is None and len(trace) < SUITED_STEPS:
             allowed = max(accuracy, ROUNDING * gap / max(share, EPS))

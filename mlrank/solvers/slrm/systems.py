@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import Features, FloatArray
 from mlrank.linalg import CenteredRows, block_cg
+from mlrank.linalg.graded import graded_svd
 
 __all__ = [
     "Coordinates",
@@ -24,6 +25,8 @@ EPS = float(np.finfo(np.float64).eps)
 # Conjugate gradients stop where the residual is this part of what it was at the start, which is the last solution.
 CG_REDUCTION = 0.03
 CG_STEPS = 200
+# Smallest eigenvalues so many times above the rounding of the largest keep the digits that a gap of 1e-4 takes.
+EXACT = 1e-7
 
 
 class SlrmSystem(Protocol):
@@ -75,16 +78,18 @@ class Coordinates:
     labeled : CenteredRows
     everything : CenteredRows
         All rows, the labeled ones first, with the same center.
+    features : bool
+        Whether they are the features in any case.
     """
 
-    def __init__(self, labeled: CenteredRows, everything: CenteredRows) -> None:
-        self.labeled, self.everything = labeled, everything
+    def __init__(self, labeled: CenteredRows, everything: CenteredRows, features: bool = False) -> None:
+        self.labeled, self.everything, self.features = labeled, everything, features
 
     @cached_property
     def _row_space(self) -> tuple[FloatArray, FloatArray] | None:
         """Left singular vectors and singular values of all rows; None where the features themselves serve."""
         n, d = self.everything.shape
-        if n >= d:
+        if n >= d or self.features:
             return None
         squares, left = eigh(self.everything.gram(dual=True), driver="evd", overwrite_a=True, check_finite=False)
         keep = squares > n * EPS * max(squares[-1], 0.0)
@@ -134,20 +139,49 @@ class EigenSystem:
     Parameters
     ----------
     coordinates : Coordinates
-    G : (p, p) ndarray, which is overwritten
+    values : (p,) ndarray, eigenvalues of G, increasing
+    vectors : (size of the coordinates, p) ndarray
     curvature : float
         c.
     cross : (p, n_labels) ndarray
-        Xl'Y, kept in the coordinates of G's eigenvectors, as is G^-1 Xl'Y.
+        Xl'Y in the coordinates of G's eigenvectors, in which G^-1 Xl'Y is kept too.
+    exact : bool
+        Whether the decomposition is known to leave each eigenvalue its digits: nothing has been dropped, and the
+        smallest is far above the rounding of the largest.
     """
 
-    def __init__(self, coordinates: Coordinates, G: FloatArray, curvature: float, cross: FloatArray) -> None:
-        values, vectors = eigh(G, driver="evd", overwrite_a=True, check_finite=False)
-        keep = values > len(values) * EPS * max(values[-1], 0.0)
-        self.values, self.vectors = values[keep], vectors[:, keep]
-        self.coordinates, self.curvature, self.size = coordinates, curvature, len(self.values)
-        self.cross = self.vectors.T @ cross
+    def __init__(
+        self, coordinates: Coordinates, values: FloatArray, vectors: FloatArray, curvature: float, cross: FloatArray,
+        exact: bool,
+    ) -> None:  # fmt: skip
+        self.values, self.vectors, self.exact = values, vectors, exact
+        self.coordinates, self.curvature, self.size = coordinates, curvature, len(values)
+        self.cross = cross
         self.inverse_cross = self.cross / self.values[:, None]
+
+    @classmethod
+    def of(cls, coordinates: Coordinates, G: FloatArray, curvature: float, cross: FloatArray) -> "EigenSystem":
+        """Decompose `G`, which is overwritten; `cross` is Xl'Y in the coordinates."""
+        values, vectors = eigh(G, driver="evd", overwrite_a=True, check_finite=False)
+        noise = len(values) * EPS * max(values[-1], 0.0)
+        keep = values > noise
+        exact = coordinates.rows is None and bool(values[0] * EXACT > noise)
+        return cls(coordinates, values[keep], vectors[:, keep], curvature, vectors[:, keep].T @ cross, exact)
+
+    @classmethod
+    def graded(
+        cls, coordinates: Coordinates, differences: FloatArray, curvature: float, targets: FloatArray
+    ) -> "EigenSystem":
+        """Decompose a factor of G: the labeled rows and the `differences` of rows along the edges of the graph.
+
+        Features many powers of ten apart keep their digits, which they lose in G.
+        """
+        n_labeled, root = coordinates.labeled.shape[0], np.sqrt(curvature)
+        left, values, vectors = graded_svd(np.vstack([root * coordinates.labeled.dense(), differences]))
+        rows = left[:n_labeled] * (values / root)
+        system = cls(coordinates, values[::-1] ** 2, vectors[:, ::-1], curvature, rows[:, ::-1].T @ targets, False)
+        system.rows = rows[:, ::-1]
+        return system
 
     def n_bytes(self, n_features: int) -> int:
         """Return what is kept at most."""

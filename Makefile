@@ -45,6 +45,11 @@ bounds: export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/bounds
 bounds: $(STAMP)  ## run the tests of compiled loops with every index checked
 	$(BIN)/pytest -n auto --dist worksteal $(COMPILED)
 
+# SECONDS or ROUNDS end it; the seed that it prints repeats it.
+SECONDS := 3600
+fuzz: $(STAMP)  ## read hostile files, models and configurations for an hour (SECONDS=600 SEED=5 ROUNDS=1 EXAMPLES=300)
+	$(BIN)/python -m tests.fuzz.run --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(EXAMPLES),--examples $(EXAMPLES))
+
 coverage: $(STAMP)  ## run the tests and list the lines that none of them reaches
 	$(BIN)/pytest -n auto --dist worksteal --cov --cov-report=term
 

@@ -25,7 +25,7 @@ __all__ = [
 # Messages are cut to so many characters, and list or compare so many names at most: each may come from a hostile file.
 MOST_CHARACTERS = 2000
 MOST_LISTED = 100
-MOST_COMPARED, LONGEST_COMPARED = 20_000, 100
+MOST_COMPARED, LONGEST_COMPARED = 5_000, 100
 
 
 def escaped(text: str) -> str:

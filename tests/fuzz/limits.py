@@ -1,0 +1,45 @@
+"""How many inputs the fuzzers draw, and what each of them may take."""
+
+import faulthandler
+import os
+import sys
+import time
+from contextlib import contextmanager
+
+from hypothesis import HealthCheck, Phase, settings
+
+from mlrank.hardware import peak_memory, reset_peak_memory
+
+# `make fuzz` sets it.
+EXAMPLES = int(os.environ.get("MLRANK_FUZZ_EXAMPLES", "12"))
+FUZZ = settings(
+    deadline=None,
+    max_examples=EXAMPLES,
+    database=None,
+    # What fails in `make test` is named at once; `make fuzz` looks for the smallest input.
+    phases=[Phase.explicit, Phase.generate, *([Phase.shrink] if EXAMPLES > 100 else [])],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+MOST_BYTES = 1_000_000_000
+MOST_SECONDS = 20
+# Loops in machine code do not see an interrupt.
+HUNG_SECONDS = 120
+counted = {"inputs": 0}
+
+
+@contextmanager
+def limited():
+    """Fail where the block takes more time or memory than any small input may; a hang ends the process."""
+    counted["inputs"] += 1
+    long = EXAMPLES > 100
+    measured = long and reset_peak_memory()
+    started = time.process_time()
+    if long:
+        faulthandler.dump_traceback_later(HUNG_SECONDS, exit=True, file=sys.__stderr__)
+    try:
+        yield
+    finally:
+        if long:
+            faulthandler.cancel_dump_traceback_later()
+    assert time.process_time() - started < MOST_SECONDS
+    assert not measured or (peak_memory() or 0) < MOST_BYTES

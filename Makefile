@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup check format test adversary bounds coverage lowest bench reproduce clean
+.PHONY: help setup check format test adversary bounds fuzz coverage lowest bench reproduce clean
 
 help:  ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12

@@ -6,7 +6,7 @@ from pathlib import Path
 
 __all__ = ["available_memory", "cpu_model", "machine_name", "peak_memory", "reset_peak_memory"]
 
-_CLEAR, _STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
+_CLEAR, _STATUS, _LIMITS = (Path("/proc/self") / name for name in ("clear_refs", "status", "limits"))
 
 
 def cpu_model() -> str:
@@ -70,12 +70,10 @@ def _control_group() -> float | None:
 def _address_space() -> float | None:
     """Return what is left of the limit that ``ulimit -v`` sets."""
     try:
-        import resource
-
-        most = resource.getrlimit(resource.RLIMIT_AS)[0]
+        limits = _LIMITS.read_text(encoding="ascii").splitlines()
         lines = _STATUS.read_text(encoding="utf-8").splitlines()
-    except (ImportError, OSError):
+    except OSError:
         return None
-    if most == resource.RLIM_INFINITY:
-        return None
-    return next((most - float(line.split()[1]) * 1024 for line in lines if line.startswith("VmSize:")), None)
+    most = next((line.split()[3] for line in limits if line.startswith("Max address space")), "unlimited")
+    used = next((float(line.split()[1]) * 1024 for line in lines if line.startswith("VmSize:")), None)
+    return None if most == "unlimited" or used is None else float(most) - used

@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help setup check format test adversary bounds fuzz coverage lowest bench reproduce clean
+.PHONY: help setup check format test adversary soak bounds fuzz coverage lowest bench reproduce clean
 
 help:  ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +33,11 @@ test: $(STAMP)  ## run the tests
 
 adversary: $(STAMP)  ## fit every solver on badly scaled problems and check its certificates; ADVERSARY_SEED replays
 	$(BIN)/python -m tests.adversary.sweep
+
+soak: $(STAMP)  ## start, kill, stop and starve runs for half an hour: results stay as they were; SOAK_SEED replays
+	$(BIN)/python -m tests.soak.starts 10000 8
+	$(BIN)/python -m tests.soak.memory
+	$(BIN)/python -m tests.soak $(SOAK_SEED)
 
 # Machine code with bounds checks needs a cache of its own: numba's does not tell the two apart. Left out are the tests
 # that reach compiled loops only through what these test.

@@ -18,14 +18,14 @@ __all__ = ["Estimate", "Pilot", "workers_that_fit"]
 
 # Rows of the two pilot fits.
 PILOT_ROWS = (150, 450)
-# A process with the libraries loaded, before any data.
-PROCESS_BYTES = 250e6
+# A process before any data: 130 MB, and 65 more where compiled loops are loaded. Of other libraries solvers tell.
+PROCESS_BYTES = 165e6
 USABLE = 0.8
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds and bytes of one fit; `seconds` is None where a pilot fit failed."""
+    """Seconds of one fit, and bytes of its process; `seconds` is None where a pilot fit failed."""
 
     seconds: float | None
     bytes: float
@@ -84,8 +84,8 @@ class Pilot:
         return more + slope * (work - high) if work > high else more * work / high
 
     def memory(self, n_samples: int) -> float:
-        """Return the bytes that a fit on so many rows takes; nothing is fitted."""
-        return self._cost(n_samples)[1]
+        """Return the bytes that a process takes which makes a fit on so many rows; nothing is fitted."""
+        return PROCESS_BYTES + self._cost(n_samples)[1]
 
     def _cost(self, n_samples: int) -> tuple[float, float]:
         estimates = Capabilities.of(self.solver).estimates_cost
@@ -120,8 +120,8 @@ def _seconds(task: Task, solver: Any, task_data: TaskData) -> float | None:
     return min(found)
 
 
-def workers_that_fit(jobs: int, bytes_of_fit: float, memory: float | None) -> int:
+def workers_that_fit(jobs: int, bytes_of_process: float, memory: float | None) -> int:
     """Return how many of `jobs` workers fit into `memory` bytes, at least one; all where the memory is unknown."""
     if memory is None:
         return jobs
-    return max(1, min(jobs, int(USABLE * memory / (PROCESS_BYTES + bytes_of_fit))))
+    return max(1, min(jobs, int(USABLE * memory / max(PROCESS_BYTES, bytes_of_process))))

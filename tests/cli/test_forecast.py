@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from mlrank.search import Chain, Pilot, Point, Task, TaskData, workers_that_fit
+from mlrank.search.estimates import PROCESS_BYTES
 from mlrank.thresholds import THRESHOLDS
 from tests.cli.test_commands import mlrank, write_config  # noqa: F401  a fixture
 from tests.experiment.small import Costly, Hopeless, Looks, small_data
+from tests.soak.memory import measured
 
 
 def test_dry_run_lists_every_fit_and_writes_nothing(mlrank, tmp_path):  # noqa: F811
@@ -55,7 +57,7 @@ def test_a_pilot_grows_as_the_solver_says_beside_what_does_not_grow(seconds, exp
     pilot.fits = ((100, seconds[0]), (200, seconds[1]))
     assert pilot.estimate(1200).seconds == pytest.approx(expected)
     data_bytes = 1200 * (2 * 5 * 8 + 9 * 4)
-    assert pilot.memory(1200) == 1200 * 1000 + data_bytes
+    assert pilot.memory(1200) == PROCESS_BYTES + 1200 * 1000 + data_bytes
 
 
 def test_pilots_fit_scaled_rows_and_their_share_of_unlabeled_ones(monkeypatch):
@@ -70,7 +72,7 @@ def test_pilots_fit_scaled_rows_and_their_share_of_unlabeled_ones(monkeypatch):
     assert [size for size, _ in pilot.fits] == [150, 300]
     assert [sizes for *sizes, _ in seen] == [[150, 100]] * 2 + [[300, 200]] * 2
     assert max(mean for *_, mean in seen) < 1e-12
-    assert pilot.memory(300) == 2 * 500 * (2 * 5 * 8 + 9 * 4)
+    assert pilot.memory(300) == PROCESS_BYTES + 2 * 500 * (2 * 5 * 8 + 9 * 4)
 
 
 def test_a_pilot_that_fails_gives_no_time():
@@ -78,7 +80,14 @@ def test_a_pilot_that_fails_gives_no_time():
 
 
 def test_workers_are_as_many_as_fit_into_memory():
-    assert workers_that_fit(8, 750e6, 5e9) == 4  # 80 % of 5 GB, 1 GB each
-    assert workers_that_fit(2, 750e6, 5e9) == 2
+    assert workers_that_fit(8, 1e9, 5e9) == 4  # 80 % of 5 GB, 1 GB each
+    assert workers_that_fit(2, 1e9, 5e9) == 2
+    assert workers_that_fit(64, 0.0, 10 * PROCESS_BYTES) == 8  # a process takes what it takes
     assert workers_that_fit(8, 1e12, 5e9) == 1
     assert workers_that_fit(8, 1e12, None) == 8
+
+
+@pytest.mark.parametrize("solver", ["plst", "rank_svm"])
+def test_the_memory_is_that_of_the_whole_process(solver):
+    said, used = measured(solver, 600, 40, 8)  # `make soak` has all solvers, at two sizes
+    assert used / 1.5 < said < used * 1.5

@@ -138,7 +138,7 @@ class SparseBayesianCS:
         K = n_components_of(self.n_components, n_labels)
         size = n_samples if self.kernel != "linear" else min(n_samples, n_features)
         fit = float(n_samples) * n_features * (size + K) + 10.0 * float(size) ** 3
-        return fit + 20.0 * n_samples * K**2 * (n_labels + K), 8.0 * (4.0 * size**2 + n_labels * K**2) + 4e7
+        return fit + 20.0 * n_samples * K**2 * (n_labels + K), 8.0 * (4.0 * size**2 + n_labels * K**2)
 
     def fit(self, train: TrainingSet, prepared: RidgeSpace | None = None) -> CompressedModel:
         """Fit the compressed labels of the rows that the protocol knows.

@@ -42,7 +42,7 @@ soak: $(STAMP)  ## start, kill, stop and starve runs for half an hour: results s
 # Machine code with bounds checks needs a cache of its own: numba's does not tell the two apart. Left out are the tests
 # that reach compiled loops only through what these test.
 SOLVERS := contract mlr rank_svm rank_hlapsvm rank_corners rank_kernels rank_bias svm_perf bknn kept_neighbors known
-COMPILED := tests/datasets tests/graphs tests/metrics tests/test_kernels.py tests/test_linalg.py tests/test_compiled.py \
+COMPILED := tests/datasets tests/fuzz tests/graphs tests/metrics tests/test_kernels.py tests/test_linalg.py tests/test_compiled.py \
 	$(SOLVERS:%=tests/solvers/test_%.py)
 
 bounds: export NUMBA_BOUNDSCHECK := 1

@@ -12,12 +12,13 @@ from mlrank.hardware import peak_memory, reset_peak_memory
 
 # `make fuzz` sets it.
 EXAMPLES = int(os.environ.get("MLRANK_FUZZ_EXAMPLES", "12"))
+LONG = "MLRANK_FUZZ_EXAMPLES" in os.environ
 FUZZ = settings(
     deadline=None,
     max_examples=EXAMPLES,
     database=None,
     # What fails in `make test` is named at once; `make fuzz` looks for the smallest input.
-    phases=[Phase.explicit, Phase.generate, *([Phase.shrink] if EXAMPLES > 100 else [])],
+    phases=[Phase.explicit, Phase.generate, *([Phase.shrink] if LONG else [])],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 MOST_BYTES = 1_000_000_000
@@ -31,15 +32,14 @@ counted = {"inputs": 0}
 def limited():
     """Fail where the block takes more time or memory than any small input may; a hang ends the process."""
     counted["inputs"] += 1
-    long = EXAMPLES > 100
-    measured = long and reset_peak_memory()
+    measured = LONG and reset_peak_memory()
     started = time.process_time()
-    if long:
+    if LONG:
         faulthandler.dump_traceback_later(HUNG_SECONDS, exit=True, file=sys.__stderr__)
     try:
         yield
     finally:
-        if long:
+        if LONG:
             faulthandler.cancel_dump_traceback_later()
     assert time.process_time() - started < MOST_SECONDS
     assert not measured or (peak_memory() or 0) < MOST_BYTES

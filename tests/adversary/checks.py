@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from mlrank.arrays import as_dense, as_features
 from mlrank.kernels import Kernel
 from mlrank.solvers import LinearModel, Model, TrainingSet
-from mlrank.solvers.models import KernelModel
+from mlrank.solvers.models import KernelModel, LowRankModel
 from tests.adversary.family import Family
 from tests.adversary.problems import AdversaryProblem
 
@@ -135,7 +135,7 @@ def check_scores(fit: AdversaryFit) -> Iterator[str]:
 
 def _rounding(model, X) -> float:
     """Return what the order of a sum may change in the scores of a model that is one sum."""
-    if isinstance(model, LinearModel):
+    if isinstance(model, (LinearModel, LowRankModel)):
         terms = np.abs(X) @ np.abs(model.coef.T)
     elif isinstance(model, KernelModel):
         support = np.asarray(model.X_train) if model.kernel == "precomputed" else as_dense(model.X_train)

@@ -6,10 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from mlrank.solvers.base import FitInfo
+from mlrank.solvers.base import FitInfo, TrainingSet
 from mlrank.solvers.models import LinearModel
 from mlrank.solvers.slrm.admm import LOSSES
 from mlrank.solvers.slrm.slrm import SLRM, label_correlation, related_labels
+from mlrank.solvers.slrm.split import nearest_to_least
 from tests.solvers.slrm_reference import entry_loss, minimum, objective
 from tests.solvers.test_slrm import TIGHT, parts, semi_supervised
 
@@ -129,3 +130,29 @@ def test_labels_of_one_group_are_found_related():
     model = SLRM(5.0, 0.1).fit(type(train)(X[:80], Y[:80], X[80:]))
     related = related_labels(model, "abcd", n_related=1)
     assert [names[0][0] for names in related.values()] == ["b", "a", "d", "c"]
+
+
+@pytest.mark.parametrize("name", ["logistic", "squared_hinge"])
+def test_the_copy_of_the_outputs_minimizes_the_loss_and_its_distance(name):
+    rng = np.random.default_rng(0)
+    Y = np.where(rng.random((6, 3)) < 0.5, 1.0, -1.0)
+    Y[0, 1] = 0.0
+    loss, Z, weights = LOSSES[name](Y), 3.0 * rng.standard_normal((6, 3)), 10.0 ** rng.uniform(-8, 1, (6, 1))
+    F = nearest_to_least(loss, Z, weights)
+    assert loss.gradient(F) + weights * (F - Z) == pytest.approx(np.zeros((6, 3)), abs=1e-9)
+    assert F[0, 1] == Z[0, 1]
+
+
+@pytest.mark.parametrize("name", ["logistic", "squared_hinge"])
+def test_a_cell_of_1e5_does_not_keep_a_loss_from_its_minimum(name):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 8))
+    Y = (X @ rng.standard_normal((8, 3)) / 3 + 0.3 * rng.standard_normal((100, 3))) > 0.3
+    X[3, 2] = 1e5
+    model = SLRM(gamma=0.0, loss=name).fit(TrainingSet(X, Y))
+    margin = np.where(Y, 1.0, -1.0) * (X @ model.coef.T)
+    loss = np.logaddexp(0.0, -margin) if name == "logistic" else np.maximum(0.0, 1.0 - margin) ** 2
+    assert model.info.converged
+    assert model.info.objective == pytest.approx(loss.sum() + np.linalg.svd(model.coef)[1].sum(), rel=1e-8)
+    without = SLRM(gamma=0.0, loss=name).fit(TrainingSet(np.delete(X, 3, axis=0), np.delete(Y, 3, axis=0)))
+    assert without.info.objective * (1 - without.info.optimality) <= model.info.objective

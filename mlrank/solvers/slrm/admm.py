@@ -160,6 +160,8 @@ class SlrmSolution(NamedTuple):
         The primal objective wherever it was computed; the last is that of V.
     dual : (size, n_labels) ndarray or None
         The weights, in the system's coordinates, whose gradient is the multiplier of the bound; None for V itself.
+    slopes : (n_samples, n_labels) ndarray or None
+        The derivatives of the loss that go with `dual`; None for those at its outputs.
     """
 
     left: FloatArray
@@ -169,6 +171,7 @@ class SlrmSolution(NamedTuple):
     n_iter: int
     trace: tuple[float, ...]
     dual: FloatArray | None = None
+    slopes: FloatArray | None = None
 
 
 @dataclass

@@ -34,7 +34,7 @@ def certified(problem: SlrmProblem, system: EigenSystem, gamma: float, lam: floa
         W = system.lift(found.dual)
         F = problem.labeled.times(W)
         smooth, energy = problem.smoothed(gamma, W)
-    A = loss.gradient(F)
+    A = loss.gradient(F) if found.slopes is None else found.slopes
     largest = largest_singular_value(problem.labeled.transpose_times(A) + smooth)
     scale = min(1.0, lam / largest) if largest > 0 else 1.0
     bound = -loss.conjugate(scale * A) - 0.5 * scale**2 * energy

@@ -175,8 +175,11 @@ class SlrmProblem:
             self.systems[gamma] = found
         return self.systems[gamma]
 
-    def graded_system(self, gamma: float) -> EigenSystem | None:
-        """Return the quadratic forms decomposed more slowly, by their factor; None where it would take too long."""
+    def graded_system(self, gamma: float, weights: FloatArray) -> EigenSystem | None:
+        """Return the quadratic forms, with these weights of labeled rows, decomposed more slowly by their factor.
+
+        None where it would take too long.
+        """
         edges = triu(self.graph, k=1).tocoo() if gamma > 0 else None
         n_rows = self.labeled.shape[0] + (0 if edges is None else edges.nnz)
         d = self.X.shape[1]
@@ -189,8 +192,15 @@ class SlrmProblem:
                 differences = np.sqrt(gamma * edges.data)[:, None] * (X[edges.row] - X[edges.col])
             coordinates = Coordinates(self.labeled, self.everything, features=True)
             targets = self.turned_loss.targets
-            self.graded = {gamma: EigenSystem.graded(coordinates, differences, self.loss.curvature, targets)}
+            self.graded = {gamma: EigenSystem.graded(coordinates, differences, weights, targets)}
         return self.graded[gamma]
+
+    @cached_property
+    def row_lengths(self) -> FloatArray:
+        """Lengths of the labeled rows, (n_samples,)."""
+        rows = self.labeled.rows
+        squares = rows.multiply(rows).sum(axis=1) if issparse(rows) else (rows**2).sum(axis=1)
+        return np.asarray(np.sqrt(np.asarray(squares).ravel()))
 
     def smoothed(self, gamma: float, V: FloatArray) -> tuple[FloatArray, float]:
         """Return S = gamma X'LX V of weights of the features, by products with the rows, and trace(V'S)."""

@@ -54,6 +54,7 @@ from mlrank.solvers.scales import scale_notes
 from mlrank.solvers.slrm.admm import LOSSES, Loss, SlrmSolution, Stop, least_squares, minimize
 from mlrank.solvers.slrm.certificate import certified
 from mlrank.solvers.slrm.problem import LARGE, SlrmProblem, coded, dense_if_full, row_space
+from mlrank.solvers.slrm.split import minimize_split, row_weights
 from mlrank.solvers.slrm.squared import PartedCross, solve_squared
 from mlrank.solvers.slrm.systems import EigenSystem, SlrmSystem
 
@@ -278,15 +279,24 @@ class SLRM:
 
     def _found(self, problem: SlrmProblem, lam: float, init: LowRankModel | None) -> SlrmSolution:
         """Return the solution with its certificate on the given rows; by the slower decomposition if that is better."""
-        weights = None if init is None else problem.turned(init.coef.T)
+        start = None if init is None else problem.turned(init.coef.T)
         system = problem.system(self.gamma)
-        found = self._solve(problem, system, lam, None if weights is None else system.lower(weights))
-        if not isinstance(system, EigenSystem) or system.exact:
+        found = self._solve(problem, system, lam, None if start is None else system.lower(start))
+        if not isinstance(system, EigenSystem) or (system.exact and found.optimality <= self.tol):
             return found
         found = certified(problem, system, self.gamma, lam, found)
-        if found.optimality <= self.tol or (graded := problem.graded_system(self.gamma)) is None:
+        if found.optimality <= self.tol:
             return found
-        again = self._solve(problem, graded, lam, None if weights is None else graded.lower(weights))
+        loss, exact = problem.loss, problem.exact or lam == 0
+        weights = np.ones(problem.labeled.shape[0]) if exact else row_weights(problem.row_lengths, loss)
+        graded = problem.graded_system(self.gamma, weights)
+        if graded is None:
+            return found
+        if exact:
+            again = self._solve(problem, graded, lam, None if start is None else graded.lower(start))
+        else:
+            again = minimize_split(graded, loss, weights, lam, self._stop)
+            again = again._replace(left=graded.lift(again.left))
         again = certified(problem, graded, self.gamma, lam, again)
         return again if again.optimality < found.optimality else found
 
@@ -316,9 +326,13 @@ class SLRM:
             last = models[lam] = replace(self, lam=lam).fit(train, problem, None if alone else last)
         return [models[lam] for lam in lams]
 
+    @property
+    def _stop(self) -> Stop:
+        return Stop(self.tol, self.max_iter, None if isinstance(self.beta, str) else self.beta)
+
     def _solve(self, problem: SlrmProblem, system: SlrmSystem, lam: float, start: FloatArray | None) -> SlrmSolution:
         """Return a solution that has a row for each feature."""
-        stop = Stop(self.tol, self.max_iter, None if isinstance(self.beta, str) else self.beta)
+        stop = self._stop
         if lam > 0 and problem.exact and isinstance(system, EigenSystem):
             parted = problem.parted
             if system in problem.graded.values():

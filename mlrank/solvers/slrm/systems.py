@@ -170,17 +170,17 @@ class EigenSystem:
 
     @classmethod
     def graded(
-        cls, coordinates: Coordinates, differences: FloatArray, curvature: float, targets: FloatArray
+        cls, coordinates: Coordinates, differences: FloatArray, weights: FloatArray, targets: FloatArray
     ) -> "EigenSystem":
-        """Decompose a factor of G: the labeled rows and the `differences` of rows along the edges of the graph.
+        """Decompose a factor of G: the labeled rows, with `weights`, and `differences` of rows along a graph's edges.
 
-        Features many powers of ten apart keep their digits, which they lose in G.
+        Features many powers of ten apart keep their digits, which they lose in G. One weight for all rows is c.
         """
-        n_labeled, root = coordinates.labeled.shape[0], np.sqrt(curvature)
+        n_labeled, root = coordinates.labeled.shape[0], np.sqrt(weights)[:, None]
         left, values, vectors = graded_svd(np.vstack([root * coordinates.labeled.dense(), differences]))
-        rows = left[:n_labeled] * (values / root)
-        system = cls(coordinates, values[::-1] ** 2, vectors[:, ::-1], curvature, rows[:, ::-1].T @ targets, False)
-        system.rows = rows[:, ::-1]
+        rows = (left[:n_labeled] * (values / root))[:, ::-1]
+        system = cls(coordinates, values[::-1] ** 2, vectors[:, ::-1], float(weights.max()), rows.T @ targets, False)
+        system.rows = rows
         return system
 
     def n_bytes(self, n_features: int) -> int:

@@ -1,6 +1,6 @@
 """The families of solvers, one module each; a new one is a module here and its line below."""
 
-from tests.adversary.families import binary, mlr, rank, ridge, roc
+from tests.adversary.families import binary, mlr, rank, ridge, roc, slrm
 
 __all__ = ["FAMILIES", "VARIANTS"]
 
@@ -10,6 +10,9 @@ FAMILIES = {
     "binary": binary.FAMILY,
     "mlr": mlr.FAMILY,
     "roc": roc.FAMILY,
+    "slrm": slrm.FAMILY,
+    "slrm_losses": slrm.LOSSES,
+    "graphs": slrm.GRAPHS,
     "ridge": ridge.FAMILY,
     "ridge_auto": ridge.AUTO,
     "ridge_kernels": ridge.KERNELS,

@@ -35,8 +35,6 @@ from mlrank.solvers.models import KernelModel, LinearModel
 __all__ = ["BinarySVM", "KernelModel"]
 
 LOSSES = ("hinge", "squared_hinge")
-# What a process takes more once scikit-learn's machines are loaded.
-LIBRARY_BYTES = 7e7
 # An n x n kernel matrix of 6000 rows takes 288 MB.
 GRAM_ROWS = 6000
 # Tolerances handed to the library, one after the other, until the duality gap is small enough: LIBSVM's own measure is
@@ -111,12 +109,12 @@ class BinarySVM:
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
         if self.loss == "squared_hinge":
-            return float(n_samples) * n_features * n_labels, LIBRARY_BYTES + 16.0 * n_samples * n_features
+            return float(n_samples) * n_features * n_labels, 16.0 * n_samples * n_features
         operations = float(n_samples) ** 2 * (n_features + n_labels)
         if self.kernel == "linear" and n_samples > GRAM_ROWS:
-            return operations, LIBRARY_BYTES + 16.0 * n_samples * n_features
+            return operations, 16.0 * n_samples * n_features
         # The kernel matrix and its base.
-        return operations, LIBRARY_BYTES + (16.0 if self.kernel == "linear" else 24.0) * n_samples**2
+        return operations, (16.0 if self.kernel == "linear" else 24.0) * n_samples**2
 
     def fit(self, train: TrainingSet, prepared: KernelRows | None = None) -> LinearModel | KernelModel:
         """Fit one machine for each label of `train`.

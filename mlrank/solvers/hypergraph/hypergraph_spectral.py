@@ -34,7 +34,7 @@ from mlrank.hypergraph import EXPANSIONS, expansion_factor, hyperedge_weights
 from mlrank.kernels import Kernel
 from mlrank.linalg import CenteredRows, center_columns, range_basis
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_not_negative, check_positive
-from mlrank.solvers.binary_svm import LIBRARY_BYTES, LOSSES
+from mlrank.solvers.binary_svm import LOSSES
 from mlrank.solvers.hypergraph.heads import HEADS, LinearHead, NeighborModel, ridge_head, svm_head
 from mlrank.solvers.hypergraph.systems import (
     BACKENDS,
@@ -174,14 +174,13 @@ class HypergraphSpectral:
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
-        library = LIBRARY_BYTES if self.head == "svm" else 0.0
         if self.kernel != "linear":
-            return float(n_samples) ** 2 * (n_features + n_samples), library + 24.0 * n_samples**2
+            return float(n_samples) ** 2 * (n_features + n_samples), 24.0 * n_samples**2
         smaller = min(n_samples, n_features)
         # A direct solution up to this size, products with all targets beyond.
         width = smaller if smaller <= MEDIUM else ITERATIONS * n_labels
         gram = 16.0 * smaller**2 if smaller <= MEDIUM else 0.0
-        return float(n_samples) * n_features * width, library + gram + 32.0 * (n_samples + n_features) * n_labels
+        return float(n_samples) * n_features * width, gram + 32.0 * (n_samples + n_features) * n_labels
 
     def fit(self, train: TrainingSet, prepared: RidgeSystem | None = None) -> LinearModel | KernelModel | NeighborModel:
         """Project the rows of `train` and fit the head to them."""

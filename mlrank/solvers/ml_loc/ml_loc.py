@@ -43,7 +43,7 @@ from mlrank.solvers.base import (
     check_positive,
     n_components_of,
 )
-from mlrank.solvers.binary_svm import LIBRARY_BYTES, BinarySVM
+from mlrank.solvers.binary_svm import BinarySVM
 from mlrank.solvers.ml_loc.codes import best_codes
 from mlrank.solvers.models import KernelModel, LinearModel
 from mlrank.solvers.ridge import RidgeSpace, linear_space
@@ -245,7 +245,7 @@ class MLLOC:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
         groups = n_components_of(self.n_groups, n_labels)
         machines = float(n_samples) ** 2 * (n_features + n_labels)
-        return machines + 10.0 * n_samples * n_labels * groups**2, LIBRARY_BYTES + 24.0 * n_samples**2
+        return machines + 10.0 * n_samples * n_labels * groups**2, 24.0 * n_samples**2
 
     def fit(self, train: TrainingSet, prepared: Begun | None = None) -> "LinearModel | LocModel":
         """Alternate between machines, codes and prototypes, and learn to predict codes."""

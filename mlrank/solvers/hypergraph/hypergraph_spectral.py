@@ -13,10 +13,10 @@ H0 = H D V', D singular, the directions of HG are those of Z = (Xc'Xc + lam I)^+
 eigenvectors of the small matrix D (H'Xc Z) D of r <= n_labels rows. So `algorithm="reduced"`, the default, solves one
 ridge system for both methods, and the d x d eigenproblem is never formed; `algorithm="printed"` forms it.
 
-`optimality` is the relative residual of the normal equations, |Xc'H - (Xc'Xc + lam I)Z| / |Xc'H|, and with
-method="exact" the larger of it and the relative residual of the eigenproblem. `objective` is the maximum of eq. 12,
-which is the sum of the eigenvalues, or the minimum of eq. 28. One iteration is one product of Xc and of Xc' with all
-targets.
+`optimality` is the relative residual of the normal equations, |Xc'h - (Xc'Xc + lam I)z| / |Xc'h| of the column h of H
+where it is largest, and with method="exact" the larger of it and the relative residual of the eigenproblem. `objective`
+is the maximum of eq. 12, which is the sum of the eigenvalues, or the minimum of eq. 28. One iteration is one product of
+Xc and of Xc' with all targets.
 
 The rows are multiplied by sqrt(n_samples) after projection, before they are classified: the columns then have a spread
 of about one, so that svm_C means the same for any number of rows.

@@ -306,7 +306,7 @@ def lstsq_directions(
     """Return the solution of eq. 28, of least norm with lam = 0."""
     solved = system.solve(target.basis, lam, tol, max_iter, name)
     for extra in range(1, TIGHTENINGS + 1):
-        optimality = _relative(np.trace(solved.residual), np.trace(solved.target))
+        optimality = _worst_target(solved)
         if optimality <= tol or solved.direct or solved.n_iter >= max_iter:
             break
         solved = system.solve(target.basis, lam, tol / 10**extra, max_iter, name)
@@ -322,9 +322,7 @@ def exact_directions(
     for extra in range(TIGHTENINGS + 1):
         solved = system.solve(target.basis, lam, tol / 10**extra, max_iter, name)
         eigenvalues, turn = _small_problem(solved, target.values)
-        optimality = max(
-            _relative(np.trace(solved.residual), np.trace(solved.target)), _eigen_residual(solved, eigenvalues, turn)
-        )
+        optimality = max(_worst_target(solved), _eigen_residual(solved, eigenvalues, turn))
         if optimality <= tol or solved.direct or solved.n_iter >= max_iter:
             break
     coef = solved.coef @ turn
@@ -350,6 +348,12 @@ def _eigen_residual(solved: Solved, eigenvalues: FloatArray, turn: FloatArray) -
     scaled = turn * eigenvalues
     over, under = (float(np.einsum("ij,ij", scaled, gram @ scaled)) for gram in (solved.residual, solved.target))
     return _relative(over, under)
+
+
+def _worst_target(solved: Solved) -> float:
+    """Return the relative residual of the normal equations of the target where it is largest."""
+    pairs = zip(np.diagonal(solved.residual), np.diagonal(solved.target), strict=True)
+    return max((_relative(float(over), float(under)) for over, under in pairs), default=0.0)
 
 
 def _relative(square: float, scale: float) -> float:

@@ -142,7 +142,6 @@ KERNELS = Family(
     },
     reference=_scores,
     strength=None,
-    pending=True,
 )
 AUTO = Family(
     solvers=_named(" auto", _variants("auto")),

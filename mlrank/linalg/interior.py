@@ -19,12 +19,14 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from mlrank.arrays import FloatArray
 
-__all__ = ["HingeTerms", "InteriorPoint", "factored", "interior_point"]
+__all__ = ["HingeTerms", "InteriorPoint", "factored", "interior_point", "label_system"]
 
 # Of the way to the boundary.
 SHORT = 0.995
 # Added to the diagonal of a system that is scaled to ones there, for weights that nothing determines.
 RIDGE = 1e-14
+# Cells of outer products that are formed at a time.
+CELLS = 2**22
 # The least dual variable, relative to its bound.
 TINY = 1e-40
 # Steps without a better gap or complementarity, after which rounding is all there is.
@@ -102,6 +104,28 @@ def factored(H: FloatArray) -> Callable[[FloatArray], FloatArray]:
             continue
         return lambda rhs: cho_solve(factors, (rhs.ravel() / size)).reshape(rhs.shape) / size.reshape(rhs.shape)
     raise LinAlgError("the system of an interior-point step is not positive definite")
+
+
+def label_system(Z: FloatArray, L: FloatArray, weight: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Return the solution of (diag(weight) + sum_i L_i (x) z_i z_i') W = rhs as a function of rhs (n_labels, r).
+
+    Parameters
+    ----------
+    Z : (n, r), rows
+    L : (n, n_labels, n_labels), whose rows sum to 0: a loss that does not see what is added to all labels
+    weight : (r,), penalties
+    """
+    (n, r), k = Z.shape, L.shape[1]
+    H, chunk = np.zeros((k * k, r * r)), max(1, CELLS // (r * r))
+    for first in range(0, n, chunk):
+        rows = Z[first : first + chunk]
+        H += L[first : first + chunk].reshape(-1, k * k).T @ (rows[:, :, None] * rows[:, None, :]).reshape(-1, r * r)
+    H = H.reshape(k, k, r, r)
+    # Weights sum to 0 over labels, so holding the sums costs nothing.
+    H += (np.einsum("ppaa->a", H) / k**2 * np.eye(r))[None, None]
+    H = H.transpose(0, 2, 1, 3).reshape(k * r, k * r)
+    H[np.diag_indices_from(H)] += np.tile(weight, k)
+    return factored(H)
 
 
 def interior_point(terms: HingeTerms, tol: float, max_iter: int) -> InteriorPoint:

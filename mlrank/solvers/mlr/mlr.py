@@ -38,12 +38,14 @@ Cost of a pass: O(n^2 K), or O(nnz K) if linear. Memory: 20 to 31 bytes for each
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from mlrank.arrays import FloatArray, read_only
-from mlrank.kernels import canonical
+from mlrank.kernels import Kernel, canonical
+from mlrank.kernels.exact import long_kernel
 from mlrank.kernels.rows import KernelRows
 from mlrank.solvers.base import (
     FitInfo,
@@ -54,6 +56,7 @@ from mlrank.solvers.base import (
     check_positive,
     relative_gap,
 )
+from mlrank.solvers.mlr.interior import GivenExamples, fits, solve_inside
 from mlrank.solvers.mlr.rows import (
     GRAM_BOUNDS,
     LINEAR_BOUNDS,
@@ -116,6 +119,23 @@ def ascend(sweeps: Any, tol: float, max_iter: int, seed: int) -> Ascent:
             n_iter += 1
 
 
+class Ranked(NamedTuple):
+    """A solution and its certificate; `coefficients` (n_features or n_samples, n_labels), before labels are mixed."""
+
+    coefficients: FloatArray
+    primal: float
+    dual: float
+    n_iter: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def optimality(self) -> float:
+        """Relative duality gap; 0 where both values are 0."""
+        return relative_gap(self.primal, self.dual)
+
+
+# After so many passes another method is tried.
+PATIENCE = 1000
 CHOICES: dict[str, tuple[str, ...]] = {
     "formulation": ("approximate", "exact"),
     "bias": ("none", "augmented"),
@@ -242,17 +262,42 @@ class MultiLabelRanking:
         C = self.C * (PAIRS_OF_EQ_2 if self.C_convention == "eq2" else 1.0)
         problem = RankingProblem(labels, C, label_mix(train.Y, self.correlation))
         rows = ready if isinstance(ready, LinearRows) else ready.gram(self.gamma)
-        ascent = ascend(rows.sweeps(problem, self.tol >= SINGLE_FROM), self.tol, self.max_iter, self.seed)
-        notes = (_gap_of_eq_13(ascent, problem),) if self.halve else ()
-        info = FitInfo(ascent.n_iter, ascent.primal, ascent.optimality, ascent.optimality <= self.tol, notes)
+        ranked = self._solved(rows, problem, train)
+        info = FitInfo(ranked.n_iter, ranked.primal, ranked.optimality, ranked.optimality <= self.tol, ranked.notes)
         if prepared is None and isinstance(ready, Kept):
             ready.rows.forget()
-        return self._model(ascent, problem, ready, info)
+        return self._model(problem.mixed(ranked.coefficients), ready, info)
 
-    def _model(
-        self, ascent: Ascent, problem: RankingProblem, ready: Kept | LinearRows, info: FitInfo
-    ) -> LinearModel | KernelModel:
-        coefficients: FloatArray = problem.mixed(ascent.sweeps.coefficients)
+    def _solved(self, rows: GramRows | LinearRows, problem: RankingProblem, train: TrainingSet) -> Ranked:
+        """Solve by passes, or where many do not do, by an interior-point method; judge by the examples as given."""
+        single = self.tol >= SINGLE_FROM
+        if self.halve or problem.mix.size:
+            ascent = ascend(rows.sweeps(problem, single), self.tol, self.max_iter, self.seed)
+            notes = (_gap_of_eq_13(ascent, problem),) if self.halve else ()
+            return Ranked(ascent.sweeps.coefficients, ascent.primal, max(ascent.dual, 0.0), ascent.n_iter, notes)
+        X, gram = (rows.K, True) if isinstance(rows, GramRows) else (rows.X, False)
+        given = GivenExamples(X, gram, partial(self._exact, train), problem)
+        first = min(self.max_iter, PATIENCE) if fits(given) else self.max_iter
+        ranked = self._passes(rows, given, first)
+        if ranked.optimality <= self.tol or not fits(given) or self.max_iter < PATIENCE:
+            return ranked
+        coefficients, beta, n_iter = solve_inside(given, 0.5 * self.tol)
+        inside = Ranked(coefficients, *given.values(coefficients, beta), ranked.n_iter + n_iter)
+        if inside.optimality > self.tol and self.max_iter > first:
+            ranked = self._passes(rows, given, self.max_iter)
+        return min(inside, ranked, key=lambda one: one.optimality)
+
+    def _passes(self, rows: GramRows | LinearRows, given: GivenExamples, max_iter: int) -> Ranked:
+        sweeps = rows.sweeps(given.problem, self.tol >= SINGLE_FROM)
+        ascent = ascend(sweeps, self.tol, max_iter, self.seed)
+        coefficients = ascent.sweeps.coefficients
+        return Ranked(coefficients, *given.values(coefficients, ascent.sweeps.beta), ascent.n_iter)
+
+    def _exact(self, train: TrainingSet) -> Any:
+        K = long_kernel(Kernel.of(self), train.X)
+        return K if K is None or self.bias == "none" else K + 1.0
+
+    def _model(self, coefficients: FloatArray, ready: Kept | LinearRows, info: FitInfo) -> LinearModel | KernelModel:
         if isinstance(ready, Kept):
             intercept = coefficients.sum(axis=0) if ready.bias else np.zeros(coefficients.shape[1])
             return KernelModel.of(ready.rows, coefficients.T, intercept, self.gamma, info)

@@ -224,6 +224,8 @@ NARROW = 0.6
 GRAM_BOUNDS = (8, 50.0)
 LINEAR_BOUNDS = (32, 1.0)
 NO_BOUNDS = (0, 1.0)
+# The largest kernel value that sweeps in single precision take.
+LARGEST_SINGLE = 1e30
 # The least curvature of a block, relative to K_ii.
 FLOOR = 1e-9
 
@@ -297,7 +299,7 @@ class GramRows:
 
     def sweeps(self, problem: RankingProblem, single: bool) -> "GramSweeps":
         """Return the state of a fit that has done nothing yet."""
-        return GramSweeps(self, problem, single)
+        return GramSweeps(self, problem, single and float(self.diagonal.max()) < LARGEST_SINGLE)
 
 
 class GramSweeps:

@@ -1,12 +1,11 @@
 """Rank-SVM by an interior-point method, where passes crawl: columns or rows of unlike scale, and very large C."""
 
 from collections.abc import Callable
-from functools import cached_property
 
 import numpy as np
 
 from mlrank.arrays import FloatArray
-from mlrank.linalg.interior import InteriorPoint, factored, interior_point
+from mlrank.linalg.interior import InteriorPoint, interior_point, label_system
 from mlrank.solvers.rank_svm import kernels
 from mlrank.solvers.rank_svm.descent import Pairs
 from mlrank.solvers.rank_svm.rows import FlatRows, meet_constraints
@@ -16,8 +15,6 @@ __all__ = ["PairTerms", "solve_inside"]
 # The largest system, the most pairs and the most operations of a step.
 UNKNOWNS, PAIRS, OPERATIONS = 2500, 10**6, 2e10
 STEPS = 60
-# Cells of outer products that are formed at a time.
-CELLS = 2**22
 
 
 class PairTerms:
@@ -47,29 +44,14 @@ class PairTerms:
         """Return the weights without those of a free bias."""
         return u * self.weight
 
-    @cached_property
-    def chunk(self) -> int:
-        """Rows whose outer products are formed at a time."""
-        return max(1, CELLS // int(self.Z.shape[1]) ** 2)
-
     def system(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Factor I + sum_i L_i (x) z_i z_i', with L_i the Laplacian of the pairs of row i."""
-        (n, r), k = self.Z.shape, self.pairs.n_labels
+        n, k = len(self.Z), self.pairs.n_labels
         L = np.zeros((n, k, k))
         L[self.row, self.high, self.low] = -theta
         L[self.row, self.low, self.high] = -theta
         L[:, range(k), range(k)] = -L.sum(axis=2)
-        H = np.zeros((k * k, r * r))
-        for first in range(0, n, self.chunk):
-            Z = self.Z[first : first + self.chunk]
-            products = (Z[:, :, None] * Z[:, None, :]).reshape(-1, r * r)
-            H += L[first : first + self.chunk].reshape(-1, k * k).T @ products
-        H = H.reshape(k, k, r, r)
-        # The same added to all labels changes no pair: weights sum to 0 over labels, so holding the sums costs nothing.
-        H += (np.einsum("ppaa->a", H) / k**2 * np.eye(r))[None, None]
-        H = H.transpose(0, 2, 1, 3).reshape(k * r, k * r)
-        H[np.diag_indices_from(H)] += np.tile(self.weight, k)
-        return factored(H)
+        return label_system(self.Z, L, self.weight)
 
     def feasible(self, dual: FloatArray) -> FloatArray:
         """Return dual variables that meet the constraints of a free bias."""

@@ -28,7 +28,7 @@ IDLE_ROUNDS = 50
 TOWARDS_MODEL = 0.1
 # The quadratic program is solved to this part of the gap that is still open.
 PROGRAM_PART = 0.1
-PROGRAM_STEPS = 1_000_000
+PROGRAM_STEPS = 20_000
 # Of the line search; a plane costs far more than a trial.
 TRIALS = 6
 LINE_TOL = 0.01
@@ -121,6 +121,8 @@ class LabelSearch:
     dual_coef: FloatArray = field(init=False)
     n_planes: int = 0
     step: float = 1.0
+    # Whether the quadratic program has become too hard, as it does for rows of unlike scale.
+    stuck: bool = False
     delta: float = field(init=False)
     coefs: FloatArray = field(init=False)
     images: FloatArray = field(init=False)
@@ -159,7 +161,7 @@ class LabelSearch:
         self._store(coef, image)
         gradient = self.deltas - self.gram @ self.alpha
         target = PROGRAM_PART * max(self.tol * self.primal, self.primal - self.dual)
-        _maximize(self.gram, self.alpha, gradient, self.C, target, PROGRAM_STEPS)
+        self.stuck = _maximize(self.gram, self.alpha, gradient, self.C, target, PROGRAM_STEPS) >= PROGRAM_STEPS
         dual = float(self.alpha @ self.deltas - 0.5 * self.alpha @ self.gram @ self.alpha)
         if dual > self.dual:
             self.dual, self.dual_coef = dual, self.alpha @ self.coefs

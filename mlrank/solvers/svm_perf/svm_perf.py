@@ -29,18 +29,23 @@ Cost of a round: 4 (nonzeros) k for the linear kernel, 2 n^2 k for others, whose
 C. Memory: for each plane of a label two vectors of n numbers, or one of n_features where that is less.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
-from mlrank.arrays import BoolArray, Features, FloatArray
+from mlrank.arrays import BoolArray, Features, FloatArray, as_dense
 from mlrank.kernels import Kernel, canonical
+from mlrank.kernels.exact import expansion_error, long_expansion, long_kernel
+from mlrank.kernels.factor import factor_gram
 from mlrank.kernels.rows import KernelRows
+from mlrank.linalg.sums import column_offsets, scores_of
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_positive, relative_gap
 from mlrank.solvers.models import KernelModel, LinearModel
-from mlrank.solvers.svm_perf.planes import LabelSearch, LabelSolution, PrimalPoint, Side
+from mlrank.solvers.svm_perf.interior import solve_inside
+from mlrank.solvers.svm_perf.planes import LabelSearch, LabelSolution, PrimalPoint, Side, swapped
 
 __all__ = [
     "SVMPerfROC",
@@ -88,6 +93,14 @@ def _loss(odds: FloatArray, target: FloatArray) -> float:
 # What C is multiplied by: the published program counts the loss in percent of the pairs.
 C_CONVENTION = {"perf": 100.0, "unit": 1.0}
 PLANES = ("line_search", "model")
+# After so many planes another method is asked; where it cannot help, planes times rows end here.
+PATIENCE, PLANES_OF_ROWS = 200, 5e6
+# Sparse rows of at most so many cells are made dense for it.
+DENSE_CELLS = 10**7
+# Relative accuracy of objectives.
+ACCURACY = 1e-7
+# By so much, relative, may a bound exceed the objective.
+ROUNDING = 1e-9
 # Labels searched side by side.
 LABELS_AT_ONCE = 32
 
@@ -101,11 +114,13 @@ class Products:
     X : the rows, for the linear kernel
     gram : their kernel matrix, or None where products with X cost less
     by_weights : whether vectors of n_features are kept for each plane, not two of n_samples
+    exact : () -> the kernel matrix in long doubles, or None; asked where rounding shows
     """
 
     X: Features
     gram: FloatArray | None
     by_weights: bool
+    exact: Callable[[], Any] = lambda: None
 
     @property
     def start(self) -> PrimalPoint:
@@ -113,6 +128,12 @@ class Products:
         size = self.X.shape[1] if self.by_weights else self.X.shape[0]
         zeros = np.zeros(size)
         return PrimalPoint(zeros, zeros if self.by_weights else np.zeros(size), np.zeros(self.X.shape[0]))
+
+    def scores(self, coef: FloatArray) -> FloatArray:
+        """Return the scores of the rows for weights or coefficients."""
+        if self.by_weights:
+            return scores_of(self.X, coef[None], np.zeros(1), column_offsets(self.X))[:, 0]
+        return np.asarray(self.gram @ coef if self.gram is not None else self.X @ (self.X.T @ coef))
 
     def directions(self, C: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return coef and image of sum_i c_i phi(x_i), one row for each column of `C`."""
@@ -131,7 +152,7 @@ class Products:
 
 
 def search_labels(searches: list[LabelSearch], products: Products, max_planes: int) -> None:
-    """Search labels side by side until each has reached its gap or `max_planes`."""
+    """Search labels side by side until each has reached its gap or `max_planes`, or is stuck."""
     active = [search for search in searches if search.optimality > search.tol]
     while active:
         coefs, images = products.directions(np.column_stack([search.c for search in active]))
@@ -141,6 +162,7 @@ def search_labels(searches: list[LabelSearch], products: Products, max_planes: i
         for search, point in zip(active, lowest, strict=True):
             search.go_on(point)
         active = [search for search in active if search.optimality > search.tol and search.n_planes < max_planes]
+        active = [search for search in active if not search.stuck]
 
 
 @dataclass(frozen=True)
@@ -221,7 +243,7 @@ class SVMPerfROC:
             If the kernel is not defined for the rows, or a precomputed one is none.
         """
         ready = self.prepare(train) if prepared is None else prepared
-        products = Products(train.X, ready.gram(self.gamma), False) if isinstance(ready, KernelRows) else ready
+        products = self._products(train, ready)
         if prepared is None and isinstance(ready, KernelRows):
             ready.forget()
         known = np.ones_like(train.Y) if train.known is None else train.known
@@ -234,7 +256,15 @@ class SVMPerfROC:
         for first in range(0, mixed.size, LABELS_AT_ONCE):
             labels = mixed[first : first + LABELS_AT_ONCE]
             found = [self._search(positive[:, label], negative[:, label], products) for label in labels]
-            search_labels(found, products, self.max_iter)
+            search_labels(found, products, min(self.max_iter, PATIENCE))
+            for search in found:
+                self._judge(search, products)
+                if search.optimality > self.tol and (search.stuck or self.max_iter > PATIENCE):
+                    self._solve_inside(search, products)
+            most = self._most_planes(train)
+            search_labels([one for one in found if one.n_planes < most and not one.stuck], products, most)
+            for search in found:
+                self._judge(search, products)
             for label, search in zip(labels, found, strict=True):
                 coef[label], intercept[label] = self._scaled(search)
             solutions += [search.solution for search in found]
@@ -247,6 +277,64 @@ class SVMPerfROC:
         side = Side(np.flatnonzero(positive), np.flatnonzero(negative))
         C = self.C * C_CONVENTION[self.C_convention]
         return LabelSearch(side, products.start, C, self.tol, self.planes == "line_search")
+
+    def _products(self, train: TrainingSet, ready: Products | KernelRows) -> Products:
+        if isinstance(ready, Products):
+            return ready
+        return Products(train.X, ready.gram(self.gamma), False, partial(long_kernel, Kernel.of(self), train.X))
+
+    def _most_planes(self, train: TrainingSet) -> int:
+        """Return how many planes a label may have: fewer where each takes long."""
+        return min(self.max_iter, max(PATIENCE, int(PLANES_OF_ROWS / train.n_samples)))
+
+    def _judge(self, search: LabelSearch, products: Products) -> None:
+        """Compute the objective of the best weights from scratch; a bound above it is rounding, and no bound."""
+        coef = search.best.coef
+        scores = products.scores(coef)
+        square = float(coef @ coef) if products.by_weights else float(coef @ scores)
+        search.primal = self._value(search, square, scores)
+        if products.gram is not None:
+            off = expansion_error(products.gram, coef[:, None]) * float(np.abs(coef).sum() + 2.0 * search.C)
+            if off > ACCURACY * search.primal:
+                # The planes are of products that have lost these digits as well.
+                search.dual = 0.0
+                if (K := products.exact()) is not None:
+                    long = long_expansion(K, coef[:, None])[:, 0]
+                    search.primal = self._value(search, float((coef * long).sum()), long.astype(np.float64))
+        if not search.dual <= search.primal * (1.0 + ROUNDING):
+            search.dual = 0.0
+
+    def _value(self, search: LabelSearch, square: float, scores: FloatArray) -> float:
+        c, delta = swapped(scores, search.side)
+        return 0.5 * square + search.C * max(0.0, delta - float(c @ scores))
+
+    def _solve_inside(self, search: LabelSearch, products: Products) -> None:
+        """Put the solution of the interior-point method in place of the planes', where it is nearer to the optimum."""
+        basis = None
+        if products.by_weights or products.gram is None:
+            if products.X.shape[0] * products.X.shape[1] > DENSE_CELLS:
+                return
+            Z = as_dense(products.X)
+        else:
+            Z, _, basis = factor_gram(np.array(products.gram))
+        solved = solve_inside(Z, search.side, search.C, 0.5 * self.tol)
+        if solved is None:
+            return
+        weights, c, total, n_iter = solved
+        if products.by_weights:
+            coef, V = weights, np.asarray((products.X - np.median(Z, axis=0)).T @ c if Z is products.X else Z.T @ c)
+            square = float(V @ V)
+        else:
+            coef = c if basis is None else basis @ weights
+            square = float(c @ products.scores(c))
+        scores = products.scores(coef)
+        best, before, primal = search.best, search.dual, search.primal
+        search.best = PrimalPoint(coef, coef if products.by_weights else scores, scores)
+        self._judge(search, products)
+        if search.primal > primal:
+            search.best, search.primal = best, primal
+        search.dual, search.n_planes = max(before, total - 0.5 * square), search.n_planes + n_iter
+        self._judge(search, products)
 
     def _scaled(self, search: LabelSearch) -> tuple[FloatArray, float]:
         """Return the coefficients and the intercept of a label."""

@@ -17,7 +17,7 @@ def _objective(solver, model, train):
         if solver.formulation == "exact":
             total += np.maximum(0, 2 - (f[y > 0][:, None] - f[y < 0])).sum()
         else:  # piecewise linear in t: the least value is at a kink
-            total += min(np.maximum(0, 1 - y * (f - t)).sum() for t in f - y)
+            total += min(np.maximum(0, y * (t - (f - y))).sum() for t in f - y)
     return float(square / 2 + LONG(solver.C) * total)
 
 
@@ -33,7 +33,6 @@ FAMILY = Family(
     },
     objective=_objective,
     rivals=linear_rivals,
-    pending=True,
     nonnegative=("mlr chi2",),
     skip=("one label",),
 )

@@ -27,5 +27,4 @@ FAMILY = Family(
     },
     objective=_objective,
     rivals=linear_rivals,
-    pending=True,
 )

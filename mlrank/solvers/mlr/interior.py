@@ -1,0 +1,250 @@
+"""Multi-label ranking on the examples that were given: its certificate, and an interior-point method for any scales.
+
+The weights of eq. 13 go with a threshold for each example, which is eliminated from the systems; problem (4) has its
+pairs as hinge terms. Labels are not mixed here, and the kernel is the one that was given, not a halved one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mlrank.arrays import Features, FloatArray, as_dense
+from mlrank.kernels.exact import expansion_error, indefinite, long_expansion
+from mlrank.kernels.factor import factor_gram
+from mlrank.linalg.interior import interior_point, label_system
+from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
+from mlrank.solvers.mlr.rows import RankingProblem
+
+__all__ = ["GivenExamples", "fits", "solve_inside"]
+
+ACCURACY, NOTHING, ROUNDING = 1e-7, 1e-14, 1e-9
+UNKNOWNS, TERMS, OPERATIONS, STEPS = 2500, 10**6, 2e10, 40
+
+
+@dataclass(frozen=True)
+class GivenExamples:
+    """The examples of a problem.
+
+    Parameters
+    ----------
+    X : rows of features, with a column of ones for a bias; or the kernel matrix if `gram`
+    gram : whether coefficients are of the examples
+    exact : () -> the kernel matrix in long doubles, or None; asked where rounding shows
+    problem : RankingProblem
+    """
+
+    X: Features
+    gram: bool
+    exact: Callable[[], Any]
+    problem: RankingProblem
+
+    def values(self, coefficients: FloatArray, beta: FloatArray) -> tuple[float, float]:
+        """Return the primal objective at coefficients (n_features or n_samples, n_labels), and the dual at beta."""
+        primal, dual = self.primal(coefficients), self.dual(beta)
+        zero = self.problem.C * self.problem.labels.loss(np.zeros(beta.shape))
+        if primal <= NOTHING * zero:
+            return 0.0, 0.0
+        return primal, dual if dual <= primal * (1.0 + ROUNDING) else 0.0
+
+    def primal(self, coefficients: FloatArray) -> float:
+        """Return half the squared norm and C times the loss."""
+        if not self.gram:
+            scores = scores_of(self.X, coefficients.T, np.zeros(coefficients.shape[1]), column_offsets(self.X))
+            return self._value(float(np.vdot(coefficients, coefficients)), scores)
+        scores = np.asarray(self.X @ coefficients)
+        value = self._value(float(np.vdot(coefficients, scores)), scores)
+        weight = float(np.abs(coefficients).sum()) + self.problem.C * scores.shape[1] * scores.size
+        if expansion_error(self.X, coefficients) * weight > ACCURACY * value and (K := self.exact()) is not None:
+            long = long_expansion(K, coefficients)
+            return self._value(float((coefficients * long).sum()), long.astype(np.float64))
+        return value
+
+    def _value(self, square: float, scores: FloatArray) -> float:
+        return 0.5 * square + self.problem.C * self.problem.labels.loss(scores)
+
+    def dual(self, beta: FloatArray) -> float:
+        """Return the largest dual objective of a part of `beta`."""
+        total, norm = float(np.vdot(self.problem.labels.signs, beta)), self._norm(beta)
+        part = min(1.0, total / norm) if norm > 0 else 1.0
+        return max(part * total - 0.5 * part**2 * norm, 0.0)
+
+    def _norm(self, beta: FloatArray) -> float:
+        if not self.gram:
+            offsets = column_offsets(self.X)
+            V = np.asarray(less_offsets(self.X, offsets).T @ beta)
+            V = V if offsets is None else V + np.outer(offsets, beta.sum(axis=0))
+            return float(np.vdot(V, V))
+        size = float(np.abs(beta).sum())
+        if expansion_error(self.X, beta) <= ACCURACY:
+            return float(np.vdot(beta, self.X @ beta))
+        K = self.exact()
+        if K is None:
+            return np.inf if size else 0.0
+        return float((beta * long_expansion(K, beta)).sum()) + indefinite(K, beta)
+
+
+class ThresholdTerms:
+    """Eq. 13 as hinge terms of a vector: weights (n_labels, r) of dense rows, then a threshold for each example."""
+
+    def __init__(self, Z: FloatArray, problem: RankingProblem) -> None:
+        self.Z, self.problem = Z, problem
+        self.signs, self.mask = problem.labels.signs, problem.labels.mixed[:, None] & (problem.labels.signs != 0)
+        self.example, self.label = np.nonzero(self.mask)
+        self.sign = self.signs[self.mask]
+        self.margin, self.cost = np.ones(len(self.sign)), np.full(len(self.sign), problem.C)
+        self.size = np.linalg.norm(Z, axis=1)[self.example]
+        self.shape = (self.signs.shape[1], Z.shape[1])
+        self.start = np.zeros(self.shape[0] * self.shape[1] + len(Z))
+
+    def split(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return weights and thresholds."""
+        size = self.shape[0] * self.shape[1]
+        return u[:size].reshape(self.shape), u[size:]
+
+    def forward(self, u: FloatArray) -> FloatArray:
+        """Return y (f - t) of each label of each example."""
+        W, t = self.split(u)
+        margins: FloatArray = self.sign * (self.Z @ W.T - t[:, None])[self.mask]
+        return margins
+
+    def spread(self, values: FloatArray) -> FloatArray:
+        """Return values of terms as (n_samples, n_labels)."""
+        whole = np.zeros(self.mask.shape)
+        whole[self.mask] = values
+        return whole
+
+    def adjoint(self, values: FloatArray) -> FloatArray:
+        """Return the sum of the gradients of all terms times values."""
+        beta = self.spread(self.sign * values)
+        return np.concatenate([(beta.T @ self.Z).ravel(), -beta.sum(axis=1)])
+
+    def penalty(self, u: FloatArray) -> FloatArray:
+        """Return the weights, and zeros for the thresholds."""
+        free = u.copy()
+        free[self.shape[0] * self.shape[1] :] = 0.0
+        return free
+
+    def system(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Factor the system of the weights that is left without the thresholds."""
+        parts = self.spread(theta)
+        sums = np.maximum(parts.sum(axis=1), 1e-300)
+        L = -parts[:, :, None] * (parts / sums[:, None])[:, None, :]
+        number = np.arange(self.shape[0])
+        # As the sum of the others, not as a difference: one label may have nearly all there is.
+        L[:, number, number] = 0.0
+        L[:, number, number] = -L.sum(axis=2)
+        solve = label_system(self.Z, L, np.ones(self.shape[1]))
+
+        def solution(rhs: FloatArray) -> FloatArray:
+            right, free = self.split(rhs)
+            free = np.where(self.mask.any(axis=1), free / sums, 0.0)
+            W = solve(right + (parts * free[:, None]).T @ self.Z)
+            t = free + np.einsum("ij,ij->i", parts, self.Z @ W.T) / sums
+            return np.concatenate([W.ravel(), np.where(self.mask.any(axis=1), t, 0.0)])
+
+        return solution
+
+    def feasible(self, dual: FloatArray) -> FloatArray:
+        """Return beta whose rows sum to 0: the larger side of each is made smaller."""
+        beta = self.spread(self.sign * dual)
+        above, below = np.maximum(beta, 0.0).sum(axis=1), np.maximum(-beta, 0.0).sum(axis=1)
+        both, least = np.maximum(above, below), np.minimum(above, below)
+        part = np.divide(least, both, out=np.ones(len(both)), where=both > 0)
+        shrink = np.where(above > below, 1.0, -1.0)[:, None] * beta > 0
+        feasible: FloatArray = np.where(shrink, beta * part[:, None], beta)
+        return feasible
+
+    def gap(self, u: FloatArray, dual: FloatArray) -> float:
+        """Return the relative duality gap, at the best thresholds."""
+        W, _ = self.split(u)
+        primal = 0.5 * float(np.vdot(W, W)) + self.problem.C * self.problem.labels.loss(self.Z @ W.T)
+        beta = self.feasible(dual)
+        V = beta.T @ self.Z
+        bound = float(np.vdot(self.signs, beta)) - 0.5 * float(np.vdot(V, V))
+        return (primal - bound) / primal if primal > 0 else 0.0
+
+
+class PairsOfLabels:
+    """Problem (4) as hinge terms of weights (n_labels, r) for dense rows: max(0, 2 - (f_k - f_l)) of each pair."""
+
+    def __init__(self, Z: FloatArray, problem: RankingProblem) -> None:
+        self.Z, self.problem, signs = Z, problem, problem.labels.signs
+        self.row, self.high, self.low = np.nonzero((signs > 0)[:, :, None] & (signs < 0)[:, None, :])
+        self.margin, self.cost = np.full(len(self.row), 2.0), np.full(len(self.row), problem.C)
+        self.size, self.start = np.linalg.norm(Z, axis=1)[self.row], np.zeros((signs.shape[1], Z.shape[1]))
+
+    def forward(self, u: FloatArray) -> FloatArray:
+        """Return f_k - f_l of each pair."""
+        F = self.Z @ u.T
+        apart: FloatArray = F[self.row, self.high] - F[self.row, self.low]
+        return apart
+
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Return beta (n_samples, n_labels) of values of pairs."""
+        beta = np.zeros((len(self.Z), len(self.start)))
+        np.add.at(beta, (self.row, self.high), values)
+        np.subtract.at(beta, (self.row, self.low), values)
+        return beta
+
+    def adjoint(self, values: FloatArray) -> FloatArray:
+        """Return the sum of rows times values."""
+        V: FloatArray = self.sums(values).T @ self.Z
+        return V
+
+    def penalty(self, u: FloatArray) -> FloatArray:
+        """Return the weights."""
+        return u
+
+    def system(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Factor I + sum_i L_i (x) z_i z_i', with L_i the Laplacian of the pairs of example i."""
+        k = len(self.start)
+        L = np.zeros((len(self.Z), k, k))
+        L[self.row, self.high, self.low] = L[self.row, self.low, self.high] = -theta
+        L[:, range(k), range(k)] = -L.sum(axis=2)
+        return label_system(self.Z, L, np.ones(self.Z.shape[1]))
+
+    def gap(self, u: FloatArray, dual: FloatArray) -> float:
+        """Return the relative duality gap."""
+        primal = 0.5 * float(np.vdot(u, u)) + self.problem.C * self.problem.labels.loss(self.Z @ u.T)
+        V = self.adjoint(dual)
+        bound = 2.0 * float(dual.sum()) - 0.5 * float(np.vdot(V, V))
+        return (primal - bound) / primal if primal > 0 else 0.0
+
+
+def fits(given: GivenExamples) -> bool:
+    """Whether the systems of an interior-point method are small enough, and the problem one that it solves."""
+    labels, (n, m) = given.problem.labels, given.X.shape
+    k, r = labels.signs.shape[1], min(n, m)
+    operations = float(n) * k**2 * r**2 + (k * r) ** 3 / 3 + float(n) * m * r
+    return not given.problem.mix.size and k * r <= UNKNOWNS and operations <= OPERATIONS
+
+
+def solve_inside(given: GivenExamples, tol: float) -> tuple[FloatArray, FloatArray, int]:
+    """Return coefficients, as of GivenExamples, beta that meets its constraints, and steps."""
+    basis = None
+    if given.gram:
+        Z, _, basis = factor_gram(np.array(given.X))
+    else:
+        Z = as_dense(given.X)
+        if Z.shape[1] > len(Z):
+            basis, R = np.linalg.qr(Z.T)
+            Z = R.T
+    if given.problem.labels.exact:
+        W, beta, n_iter = _solve_pairs(np.ascontiguousarray(Z), given.problem, tol)
+        return W.T if basis is None else basis @ W.T, beta, n_iter
+    terms = ThresholdTerms(np.ascontiguousarray(Z), given.problem)
+    point = interior_point(terms, tol, STEPS)
+    W = terms.split(point.weights)[0]
+    beta = terms.feasible(point.dual)
+    free = given.problem.labels.start(given.problem.C, np.linalg.norm(Z, axis=1) > 0)[5]
+    beta = np.where((np.linalg.norm(Z, axis=1) > 0)[:, None], beta, free)
+    return W.T if basis is None else basis @ W.T, beta, point.n_iter
+
+
+def _solve_pairs(Z: FloatArray, problem: RankingProblem, tol: float) -> tuple[FloatArray, FloatArray, int]:
+    """Return weights (n_labels, r), beta and steps for problem (4)."""
+    terms = PairsOfLabels(Z, problem)
+    point = interior_point(terms, tol, STEPS)
+    return point.weights, terms.sums(point.dual), point.n_iter

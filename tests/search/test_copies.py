@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from mlrank.search import Chain, Point, Task, TaskData
+from mlrank.search import Chain, Point, Task, TaskData, fits
 from mlrank.search.fits import work
 from mlrank.solvers import LinearModel
 from mlrank.solvers.base import FitInfo
@@ -27,7 +27,8 @@ class Idle:
 
 # The rows of the fold, and once more where they are scaled.
 @pytest.mark.parametrize(("scale", "copies"), [("none", 1), ("standard", 2), ("minmax", 2)])
-def test_a_dense_x_is_copied_once_beyond_the_rows_of_a_fold_where_it_is_scaled(scale, copies):
+def test_a_dense_x_is_copied_once_beyond_the_rows_of_a_fold_where_it_is_scaled(scale, copies, monkeypatch):
+    monkeypatch.setattr(fits, "SLICE_SECONDS", 60.0)
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((3000, 400)), rng.random((3000, 2)) < 0.5
     points = tuple(Point({"C": float(i)}, {}, f"{i}", 0) for i in range(3))

@@ -6,7 +6,6 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import Features, FloatArray, as_features, in_pieces
-from mlrank.linalg._product_kernels import centered_product, symmetric_product
 
 __all__ = ["CenteredRows", "center_columns", "column_lengths", "without_constants"]
 
@@ -77,6 +76,8 @@ class CenteredRows:
         """Return the dense (n, n) matrix of inner products of rows, or the (m, m) one of columns."""
         if not issparse(self.rows):
             return np.asarray(self.rows @ self.rows.T if dual else self.rows.T @ self.rows)
+        from mlrank.linalg._product_kernels import symmetric_product  # only sparse rows need numba
+
         # The centering of both sides as one term and its transpose: for any vector taken off, not only the mean.
         if dual:
             right = self._ones
@@ -115,6 +116,8 @@ def _filled_centered(X: Features, mean: FloatArray) -> tuple[Features, FloatArra
 
 def _product(A: Features, V: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
     """Return A V - left right' for a csr_array A."""
+    from mlrank.linalg._product_kernels import centered_product
+
     out = np.empty((A.shape[0], V.shape[1]))
     V = np.ascontiguousarray(V, dtype=np.float64)
     for rows in in_pieces(len(out), V.shape[1] * (1 + A.nnz / max(1, len(out)))):

@@ -202,7 +202,7 @@ class BinarySVM:
 
     def _hinge_inside(self, given: LabelRows) -> Machine:
         """Solve by the interior-point method."""
-        solved = solve_inside(given, 0.5 * self.tol)
+        solved = solve_inside(given, 0.5 * self.tol, self.max_iter)
         if solved is None:
             return _nothing(given)
         weights, intercept, beta, n_iter = solved

@@ -159,7 +159,7 @@ class MachineTerms:
         return (primal - float(alpha.sum()) + 0.5 * float(v @ v)) / primal if primal > 0 else 0.0
 
 
-def solve_inside(rows: LabelRows, tol: float) -> tuple[FloatArray, float, FloatArray, int] | None:
+def solve_inside(rows: LabelRows, tol: float, max_iter: int) -> tuple[FloatArray, float, FloatArray, int] | None:
     """Return weights, intercept, beta and steps for the hinge loss; None where the systems would be too large."""
     n, m = rows.X.shape
     if min(n, m) > UNKNOWNS or n * m > OPERATIONS / UNKNOWNS:
@@ -176,7 +176,7 @@ def solve_inside(rows: LabelRows, tol: float) -> tuple[FloatArray, float, FloatA
             Z, basis = R.T, Q
     if float(len(Z)) * Z.shape[1] ** 2 > OPERATIONS:
         return None
-    point = interior_point(MachineTerms(Z, rows.sign, rows.C), tol, STEPS)
+    point = interior_point(MachineTerms(Z, rows.sign, rows.C), tol, min(max_iter, STEPS))
     u, intercept = point.weights[:-1], float(point.weights[-1])
     weights = u if basis is None else basis @ u
     if center is not None:

@@ -19,7 +19,7 @@ HARD = {
     "hypergraph_spectral": {"backend": "iterative", "lam": 1e-3},
     "slrm": {"lam": 100.0},
     "smse": {"beta": 10.0},
-    "ml_loc": {"lam1": 1e-3, "lam2": 1e-3},
+    "ml_loc": {"lam1": 0.1, "lam2": 0.1},
 }
 # With which labels that are easy to tell are told: labels that are compressed are told for small variances alone.
 FAITHFUL = {"bayes_cs": {"n_components": 5, "s2": 1e-4, "c2": 1e-4}}

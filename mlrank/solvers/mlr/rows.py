@@ -167,7 +167,7 @@ def directions(
     A = np.zeros((m, 0))
     if count > 0:
         values, vectors = eigh(gram, subset_by_index=[m - count, m - 1])
-        kept = values > max(LEAST * values[-1], 0.0)
+        kept = values > LEAST * values.max(initial=0.0)  # LAPACK may find none where many are equal
         A = vectors[:, kept] / np.sqrt(values[kept])
     U = project(A)
     moment, turn = np.linalg.eigh(U.T @ U / len(U))

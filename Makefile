@@ -39,11 +39,12 @@ soak: $(STAMP)  ## start, kill, stop and starve runs for half an hour: results s
 	$(BIN)/python -m tests.soak.memory
 	$(BIN)/python -m tests.soak $(SOAK_SEED)
 
-# Machine code with bounds checks needs a cache of its own: numba's does not tell the two apart. Left out are the tests
-# that reach compiled loops only through what these test.
-SOLVERS := contract mlr rank_svm rank_hlapsvm rank_corners rank_kernels rank_bias svm_perf bknn kept_neighbors known
-COMPILED := tests/datasets tests/fuzz tests/graphs tests/metrics tests/test_kernels.py tests/test_linalg.py tests/test_compiled.py \
-	$(SOLVERS:%=tests/solvers/test_%.py)
+# Machine code with bounds checks needs a cache of its own: numba's does not tell the two apart. These tests reach every
+# compiled loop.
+READERS := clus formats growth impute libsvm meka missing_at_random mulan numbers refusals tabular tsv xmc
+SOLVERS := bknn contract mlr rank_hlapsvm rank_svm svm_perf
+COMPILED := $(READERS:%=tests/datasets/test_%.py) $(SOLVERS:%=tests/solvers/test_%.py) tests/fuzz tests/graphs tests/metrics \
+	tests/test_kernels.py tests/test_linalg.py
 
 bounds: export NUMBA_BOUNDSCHECK := 1
 bounds: export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/bounds
@@ -61,7 +62,7 @@ coverage: $(STAMP)  ## run the tests and list the lines that none of them reache
 # Python 3.11 is the lowest too. Other than in the tests, warnings are no errors: old releases give some with new ones of
 # what they need.
 LOWEST := $(VENV)/lowest
-SMOKE := tests/config tests/records tests/tables tests/test_portability.py tests/test_processes.py
+SMOKE := tests/config tests/tables tests/test_portability.py tests/test_processes.py
 
 $(LOWEST)/.installed: $(STAMP)
 	$(BIN)/uv venv --quiet --clear --python 3.11 $(LOWEST)

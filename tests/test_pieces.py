@@ -8,7 +8,8 @@ from mlrank import arrays
 from mlrank.arrays import in_pieces
 from mlrank.graphs import neighbors
 from mlrank.kernels import chi2
-from mlrank.linalg import rows as linear
+from mlrank.linalg import CenteredRows
+from mlrank.linalg import _product_kernels as products
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.mlr import rows as mlr
 from mlrank.solvers.rank_svm import rows as dense
@@ -39,7 +40,7 @@ def scores(name, **settings):
 
 
 def centered(X, Y):
-    rows = linear.CenteredRows(X)
+    rows = CenteredRows(X)
     parts = rows.gram(True), rows.gram(False), rows.times(np.ones((X.shape[1], 3)))
     return np.concatenate([part.ravel() for part in parts])
 
@@ -54,8 +55,8 @@ CASES = {
     "neighbors, sparse": (lambda X, Y: neighbors.knn(X, 5)[1], True, (neighbors, "sparse_rows")),
     "chi2": (lambda X, Y: chi2.chi2_distances(X + 0.1, X + 0.1), False, (chi2.loops, "sweep")),
     "chi2, few bins": (lambda X, Y: chi2.chi2_distances(X, X), True, (chi2.loops, "match")),
-    "products": (centered, True, (linear, "centered_product")),
-    "inner products": (centered, True, (linear, "symmetric_product")),
+    "products": (centered, True, (products, "centered_product")),
+    "inner products": (centered, True, (products, "symmetric_product")),
 }
 
 

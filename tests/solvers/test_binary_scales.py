@@ -39,7 +39,7 @@ def test_objectives_are_the_definitions_and_any_dual_point_is_a_bound():
 def test_the_other_methods_find_the_solution_of_the_libraries(wide):
     X, Y = random_problem(n=10, m=25) if wide else random_problem()
     rows = rows_of(X, Y[:, 0])
-    weights, intercept, beta, _ = solve_inside(rows, 1e-9)
+    weights, intercept, beta, _ = solve_inside(rows, 1e-9, 200)
     model = BinarySVM(C=2.0, tol=1e-9).fit(TrainingSet(X, Y[:, :1]))
     primal, dual = rows.hinge(weights, intercept, beta)
     assert primal == pytest.approx(model.info.objective, rel=1e-8)

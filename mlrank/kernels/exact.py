@@ -4,6 +4,7 @@ A polynomial of rows far from the origin, or with one huge feature, has values o
 errors of the first larger than the second.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy as np
 from mlrank.arrays import Features, FloatArray, as_dense
 from mlrank.kernels import Kernel
 
-__all__ = ["expansion_error", "indefinite", "long_expansion", "long_kernel"]
+__all__ = ["ACCURACY", "expansion_error", "expansion_square", "long_expansion", "long_kernel"]
 
 EPS = float(np.finfo(np.float64).eps)
+# Relative accuracy of objectives: where rounding may be more, they are computed in long doubles.
+ACCURACY = 1e-7
 # Operations on long doubles that are affordable: some seconds.
 AFFORDABLE = 5e8
 # Rows at a time.
@@ -21,11 +24,30 @@ ROWS = 256
 
 
 def expansion_error(K: FloatArray, coef: FloatArray) -> float:
-    """Return what an entry of K @ coef may be off by, for a kernel matrix K (n, n) and coefficients (n, n_labels)."""
-    return 4 * EPS * float(np.diag(K).max()) * float(np.abs(coef).sum(axis=0).max(initial=0.0))
+    """Return what an entry of K @ coef may be off by, for K (n, n) and coefficients (n,) or (n, n_labels)."""
+    return 4 * EPS * float(np.diag(K).max()) * float(np.max(np.abs(coef).sum(axis=0), initial=0.0))
 
 
-def indefinite(K: Any, beta: FloatArray) -> float:
+def expansion_square(K: FloatArray, beta: FloatArray, total: float, exact: Callable[[], Any]) -> float:
+    """Return trace(beta'K beta), not less than it, for a dual objective with the sum `total` of its variables.
+
+    Parameters
+    ----------
+    K : (n, n) ndarray
+    beta : (n,) or (n, n_labels) ndarray
+    total : float
+    exact : () -> K in long doubles, or None where that takes too long; asked where rounding shows. Without it the
+        answer is infinite, and the dual objective no bound.
+    """
+    if expansion_error(K, beta) * float(np.abs(beta).sum()) <= ACCURACY * total:
+        return float(np.vdot(beta, K @ beta))
+    long = exact()
+    if long is None:
+        return np.inf
+    return float((beta * long_expansion(long, beta)).sum()) + _indefinite(long, beta)
+
+
+def _indefinite(K: Any, beta: FloatArray) -> float:
     """Return how far beta'K beta may be below 0 for a K that is positive semidefinite but for rounding to doubles."""
     if K.dtype != np.float64:
         return 0.0
@@ -35,7 +57,7 @@ def indefinite(K: Any, beta: FloatArray) -> float:
 def long_expansion(K: Any, coef: FloatArray) -> Any:
     """Return K @ coef in long doubles."""
     long = coef.astype(np.longdouble)
-    return np.vstack([K[at : at + ROWS].astype(np.longdouble) @ long for at in range(0, len(K), ROWS)])
+    return np.concatenate([K[at : at + ROWS].astype(np.longdouble) @ long for at in range(0, len(K), ROWS)])
 
 
 def long_kernel(kernel: Kernel, X: Features) -> Any:

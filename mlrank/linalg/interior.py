@@ -17,10 +17,21 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from mlrank.arrays import FloatArray
+from mlrank.arrays import FloatArray, IntArray
 
-__all__ = ["HingeTerms", "InteriorPoint", "factored", "interior_point", "label_system"]
+__all__ = [
+    "OPERATIONS",
+    "UNKNOWNS",
+    "HingeTerms",
+    "InteriorPoint",
+    "factored",
+    "interior_point",
+    "label_system",
+    "pair_system",
+]
 
+# The largest system of a step that is worth its time, and the most operations.
+UNKNOWNS, OPERATIONS = 2500, 2e10
 # Of the way to the boundary.
 SHORT = 0.995
 # Added to the diagonal of a system that is scaled to ones there, for weights that nothing determines.
@@ -126,6 +137,25 @@ def label_system(Z: FloatArray, L: FloatArray, weight: FloatArray) -> Callable[[
     H = H.transpose(0, 2, 1, 3).reshape(k * r, k * r)
     H[np.diag_indices_from(H)] += np.tile(weight, k)
     return factored(H)
+
+
+def pair_system(
+    Z: FloatArray, n_labels: int, pairs: tuple[IntArray, IntArray, IntArray], theta: FloatArray, weight: FloatArray
+) -> Callable[[FloatArray], FloatArray]:
+    """Return the solution of `label_system` where L_i is the Laplacian of the pairs of labels of row i.
+
+    Parameters
+    ----------
+    Z : (n, r), rows
+    pairs : row, first and second label of each pair
+    theta : (n_pairs,), their weights
+    weight : (r,), penalties
+    """
+    row, high, low = pairs
+    L = np.zeros((len(Z), n_labels, n_labels))
+    L[row, high, low] = L[row, low, high] = -theta
+    L[:, range(n_labels), range(n_labels)] = -L.sum(axis=2)
+    return label_system(Z, L, weight)
 
 
 def interior_point(terms: HingeTerms, tol: float, max_iter: int) -> InteriorPoint:

@@ -5,7 +5,7 @@ from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import Features, FloatArray
 
-__all__ = ["column_offsets", "less_offsets", "scores_of"]
+__all__ = ["adjoint_of", "column_offsets", "less_offsets", "scores_of"]
 
 # A column lies far from zero if the square of its mean is so many times its variance.
 FAR = 1e4
@@ -33,6 +33,13 @@ def less_offsets(X: Features, offsets: FloatArray | None) -> Features:
     if issparse(X):
         return csr_array((X.data - offsets[X.indices], X.indices, X.indptr), shape=X.shape)
     return X - offsets
+
+
+def adjoint_of(X: Features, beta: FloatArray) -> FloatArray:
+    """Return X'beta for beta (n_samples,) or (n_samples, n_labels), without rounding of the offsets of columns."""
+    offsets = column_offsets(X)
+    product: FloatArray = np.asarray(less_offsets(X, offsets).T @ beta)
+    return product if offsets is None else product + np.multiply.outer(offsets, beta.sum(axis=0))
 
 
 def scores_of(X: Features, coef: FloatArray, intercept: FloatArray, offsets: FloatArray | None) -> FloatArray:

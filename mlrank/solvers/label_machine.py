@@ -19,19 +19,19 @@ import numpy as np
 from scipy.linalg import lstsq
 
 from mlrank.arrays import Features, FloatArray, as_dense
-from mlrank.kernels.exact import expansion_error, indefinite, long_expansion
+from mlrank.kernels.exact import ACCURACY, expansion_error, expansion_square, long_expansion
 from mlrank.kernels.factor import factor_gram
-from mlrank.linalg.interior import factored, interior_point
-from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
+from mlrank.linalg.interior import OPERATIONS, UNKNOWNS, factored, interior_point
+from mlrank.linalg.sums import adjoint_of, column_offsets, less_offsets, scores_of
 
 __all__ = ["LabelRows", "balanced", "solve_inside", "solve_squared"]
 
-# Relative accuracy of objectives, and an objective that is rounding beside that of zero weights.
-ACCURACY, NOTHING = 1e-7, 1e-14
+# An objective that is rounding beside that of zero weights.
+NOTHING = 1e-14
 # By so much, relative, may a bound exceed the objective.
 ROUNDING = 1e-9
-# The largest system of a step, and the most operations.
-UNKNOWNS, OPERATIONS, STEPS = 2500, 2e10, 60
+# The most steps.
+STEPS = 60
 
 
 def balanced(beta: FloatArray) -> FloatArray:
@@ -73,9 +73,9 @@ class LabelRows:
         outputs = self.X @ weights
         square, scores = float(weights @ outputs), outputs + intercept
         loss = self.C * float(np.maximum(0.0, 1.0 - self.sign * scores).sum())
-        error = expansion_error(self.X, weights[:, None]) * float(np.abs(weights).sum() + self.C * len(self.sign))
+        error = expansion_error(self.X, weights) * float(np.abs(weights).sum() + self.C * len(self.sign))
         if error > ACCURACY * (0.5 * square + loss) and (K := self.exact()) is not None:
-            long = long_expansion(K, weights[:, None])[:, 0]
+            long = long_expansion(K, weights)
             return float((weights * long).sum()), (long + intercept).astype(np.float64)
         return square, scores
 
@@ -93,9 +93,8 @@ class LabelRows:
         alpha = 2.0 * self.C * slack
         primal = 0.5 * (square + intercept**2) + self.C * float(slack @ slack)
         # The dual point belongs to its own weights, X' (s alpha), which equal w only at the optimum.
-        offsets, beta = column_offsets(self.X), self.sign * alpha
-        v, c = np.asarray(less_offsets(self.X, offsets).T @ beta), float(beta.sum())
-        v = v if offsets is None else v + offsets * c
+        beta = self.sign * alpha
+        v, c = adjoint_of(self.X, beta), float(beta.sum())
         norm = float(v @ v) + c * c + float(alpha @ alpha) / (2.0 * self.C)
         return self._values(primal, float(alpha.sum()), norm, np.inf)
 
@@ -113,13 +112,7 @@ class LabelRows:
         if not self.gram:
             v = self.weights(beta)
             return float(v @ v)
-        total = float(np.abs(beta).sum())
-        if expansion_error(self.X, beta[:, None]) * total <= ACCURACY * total:
-            return float(beta @ (self.X @ beta))
-        K = self.exact()
-        if K is None:
-            return np.inf
-        return float((beta * long_expansion(K, beta[:, None])[:, 0]).sum()) + indefinite(K, beta)
+        return expansion_square(self.X, beta, float(np.abs(beta).sum()), self.exact)
 
 
 class MachineTerms:

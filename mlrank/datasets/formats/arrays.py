@@ -20,8 +20,8 @@ from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError
 
 __all__ = [
-    "MOST_WHOLE",
     "arrays_dataset",
+    "check_whole_number",
     "error_text",
     "is_matrix",
     "label_matrix",
@@ -231,8 +231,13 @@ def _check_whole(path: Path, name: str, value: Any) -> None:
     if numbers.dtype.kind not in "iu" or numbers.dtype.itemsize < 8 or numbers.size == 0:
         return
     for number in (int(numbers.min()), int(numbers.max())):
-        if abs(number) > MOST_WHOLE:
-            raise UserError(f"{name} holds the whole number {number}: beyond 2^53 they would be rounded", path)
+        check_whole_number(path, name, number)
+
+
+def check_whole_number(path: Path, what: str, number: int) -> None:
+    """Refuse a whole number that is no 64-bit floating-point number."""
+    if abs(number) > MOST_WHOLE:
+        raise UserError(f"{what} holds the whole number {number}: beyond 2^53 they would be rounded", path)
 
 
 def _check_copies(path: Path, matrices: Sequence[Any]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, as_dense
 from mlrank.datasets.dataset import Dataset
-from mlrank.datasets.formats.arrays import MOST_WHOLE, error_text
+from mlrank.datasets.formats.arrays import check_whole_number, error_text
 from mlrank.datasets.formats.base import Format, LoadOptions, Source, StreamRequest, WriteJob, as_dataset
 from mlrank.datasets.formats.csv import label_columns, table_header
 from mlrank.datasets.formats.layout import columns_layout, make_plan
@@ -135,9 +135,8 @@ def _check_whole(path: Path, table: Any) -> None:
         if not (is_int64(column.type) or is_uint64(column.type)):
             continue
         for number in min_max(table.column(place)).as_py().values():
-            if number is not None and abs(number) > MOST_WHOLE:
-                message = f"column {shown(column.name)} holds the whole number {number}"
-                raise UserError(f"{message}: beyond 2^53 they would be rounded", path)
+            if number is not None:
+                check_whole_number(path, f"column {shown(column.name)}", number)
 
 
 def _marks(path: Path, values: FloatArray, names: Sequence[str]) -> BoolArray:

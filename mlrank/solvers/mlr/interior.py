@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 
 from mlrank.arrays import Features, FloatArray, as_dense
-from mlrank.kernels.exact import expansion_error, indefinite, long_expansion
+from mlrank.kernels.exact import ACCURACY, expansion_error, expansion_square, long_expansion
 from mlrank.kernels.factor import factor_gram
-from mlrank.linalg.interior import interior_point, label_system
-from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
+from mlrank.linalg.interior import OPERATIONS, UNKNOWNS, interior_point, label_system, pair_system
+from mlrank.linalg.sums import adjoint_of, column_offsets, scores_of
 from mlrank.solvers.mlr.rows import RankingProblem
 
 __all__ = ["GivenExamples", "fits", "solve_inside"]
 
-ACCURACY, NOTHING, ROUNDING = 1e-7, 1e-14, 1e-9
-UNKNOWNS, TERMS, OPERATIONS, STEPS = 2500, 10**6, 2e10, 40
+# An objective that is rounding beside that of zero weights; by so much, relative, may a bound exceed the objective.
+NOTHING, ROUNDING = 1e-14, 1e-9
+STEPS = 40
 
 
 @dataclass(frozen=True)
@@ -72,17 +73,9 @@ class GivenExamples:
 
     def _norm(self, beta: FloatArray) -> float:
         if not self.gram:
-            offsets = column_offsets(self.X)
-            V = np.asarray(less_offsets(self.X, offsets).T @ beta)
-            V = V if offsets is None else V + np.outer(offsets, beta.sum(axis=0))
+            V = adjoint_of(self.X, beta)
             return float(np.vdot(V, V))
-        size = float(np.abs(beta).sum())
-        if expansion_error(self.X, beta) <= ACCURACY:
-            return float(np.vdot(beta, self.X @ beta))
-        K = self.exact()
-        if K is None:
-            return np.inf if size else 0.0
-        return float((beta * long_expansion(K, beta)).sum()) + indefinite(K, beta)
+        return expansion_square(self.X, beta, float(np.abs(beta).sum()), self.exact)
 
 
 class ThresholdTerms:
@@ -199,11 +192,8 @@ class PairsOfLabels:
 
     def system(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Factor I + sum_i L_i (x) z_i z_i', with L_i the Laplacian of the pairs of example i."""
-        k = len(self.start)
-        L = np.zeros((len(self.Z), k, k))
-        L[self.row, self.high, self.low] = L[self.row, self.low, self.high] = -theta
-        L[:, range(k), range(k)] = -L.sum(axis=2)
-        return label_system(self.Z, L, np.ones(self.Z.shape[1]))
+        pairs = self.row, self.high, self.low
+        return pair_system(self.Z, len(self.start), pairs, theta, np.ones(self.Z.shape[1]))
 
     def gap(self, u: FloatArray, dual: FloatArray) -> float:
         """Return the relative duality gap."""

@@ -19,14 +19,11 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray
 from mlrank.hypergraph import vertex_degree
-from mlrank.kernels.exact import expansion_error, indefinite, long_expansion
-from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
+from mlrank.kernels.exact import ACCURACY, expansion_error, expansion_square, long_expansion
+from mlrank.linalg.sums import adjoint_of, column_offsets, scores_of
 from mlrank.solvers.rank_svm import kernels
 
 __all__ = ["GivenRows", "RankPenalty"]
-
-# Relative accuracy of objectives.
-ACCURACY = 1e-7
 
 
 @dataclass(frozen=True)
@@ -108,21 +105,9 @@ class GivenRows:
 
     def _norm(self, beta: FloatArray, total: float) -> float:
         if self.gram:
-            off = expansion_error(self.X, beta) * float(np.abs(beta).sum())
-            if off <= ACCURACY * total:
-                return float(np.vdot(beta, self.X @ beta))
-            K = self.exact()
-            if K is None:
-                return np.inf
-            return float((beta * long_expansion(K, beta)).sum()) + indefinite(K, beta)
-        V = self.adjoint(beta)
+            return expansion_square(self.X, beta, total, self.exact)
+        V = adjoint_of(self.X, beta)
         return float(np.vdot(V, V))
-
-    def adjoint(self, beta: FloatArray) -> FloatArray:
-        """Return X'beta (n_features, n_labels)."""
-        offsets = column_offsets(self.X)
-        V: FloatArray = np.asarray(less_offsets(self.X, offsets).T @ beta)
-        return V if offsets is None else V + np.outer(offsets, beta.sum(axis=0))
 
     def _penalized(self, beta: FloatArray, weights: FloatArray | None) -> float:
         """Return an upper bound of v'M^-1 v, summed over labels."""
@@ -135,8 +120,8 @@ class GivenRows:
             rest = beta - Y - self.penalty.lam * pull
             forced, own, left = np.vdot(beta, plain), np.vdot(Y, plain), np.vdot(rest, self.X @ rest)
         else:
-            V = self.adjoint(beta)
-            rest = V - Y - self.penalty.lam * self.adjoint(pull)
+            V = adjoint_of(self.X, beta)
+            rest = V - Y - self.penalty.lam * adjoint_of(self.X, pull)
             forced, own, left = np.vdot(V, Y), np.vdot(Y, Y), np.vdot(rest, rest)
         own += self.penalty.lam * np.vdot(plain, pull)
         return float(2.0 * forced - own + left)

@@ -5,16 +5,15 @@ from collections.abc import Callable
 import numpy as np
 
 from mlrank.arrays import FloatArray
-from mlrank.linalg.interior import InteriorPoint, interior_point, label_system
+from mlrank.linalg.interior import OPERATIONS, UNKNOWNS, InteriorPoint, interior_point, pair_system
 from mlrank.solvers.rank_svm import kernels
 from mlrank.solvers.rank_svm.descent import Pairs
 from mlrank.solvers.rank_svm.rows import FlatRows, meet_constraints
 
 __all__ = ["PairTerms", "solve_inside"]
 
-# The largest system, the most pairs and the most operations of a step.
-UNKNOWNS, PAIRS, OPERATIONS = 2500, 10**6, 2e10
-STEPS = 60
+# The most pairs, and the most steps.
+PAIRS, STEPS = 10**6, 60
 
 
 class PairTerms:
@@ -46,12 +45,7 @@ class PairTerms:
 
     def system(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Factor I + sum_i L_i (x) z_i z_i', with L_i the Laplacian of the pairs of row i."""
-        n, k = len(self.Z), self.pairs.n_labels
-        L = np.zeros((n, k, k))
-        L[self.row, self.high, self.low] = -theta
-        L[self.row, self.low, self.high] = -theta
-        L[:, range(k), range(k)] = -L.sum(axis=2)
-        return label_system(self.Z, L, self.weight)
+        return pair_system(self.Z, self.pairs.n_labels, (self.row, self.high, self.low), theta, self.weight)
 
     def feasible(self, dual: FloatArray) -> FloatArray:
         """Return dual variables that meet the constraints of a free bias."""

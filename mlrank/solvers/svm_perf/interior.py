@@ -5,13 +5,13 @@ from collections.abc import Callable
 import numpy as np
 
 from mlrank.arrays import FloatArray
-from mlrank.linalg.interior import factored, interior_point
+from mlrank.linalg.interior import OPERATIONS, UNKNOWNS, factored, interior_point
 from mlrank.solvers.svm_perf.planes import Side
 
 __all__ = ["RocTerms", "solve_inside"]
 
-# The largest system, the most pairs and operations of a step, and the most steps.
-UNKNOWNS, PAIRS, OPERATIONS, STEPS = 2500, 10**6, 2e10, 40
+# The most pairs, and the most steps.
+PAIRS, STEPS = 10**6, 40
 
 
 class RocTerms:

@@ -38,7 +38,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, as_dense
 from mlrank.kernels import Kernel, canonical
-from mlrank.kernels.exact import expansion_error, long_expansion, long_kernel
+from mlrank.kernels.exact import ACCURACY, expansion_error, long_expansion, long_kernel
 from mlrank.kernels.factor import factor_gram
 from mlrank.kernels.rows import KernelRows
 from mlrank.linalg.sums import column_offsets, scores_of
@@ -97,8 +97,6 @@ PLANES = ("line_search", "model")
 PATIENCE, PLANES_OF_ROWS = 200, 5e6
 # Sparse rows of at most so many cells are made dense for it.
 DENSE_CELLS = 10**7
-# Relative accuracy of objectives.
-ACCURACY = 1e-7
 # By so much, relative, may a bound exceed the objective.
 ROUNDING = 1e-9
 # Labels searched side by side.
@@ -294,12 +292,12 @@ class SVMPerfROC:
         square = float(coef @ coef) if products.by_weights else float(coef @ scores)
         search.primal = self._value(search, square, scores)
         if products.gram is not None:
-            off = expansion_error(products.gram, coef[:, None]) * float(np.abs(coef).sum() + 2.0 * search.C)
+            off = expansion_error(products.gram, coef) * float(np.abs(coef).sum() + 2.0 * search.C)
             if off > ACCURACY * search.primal:
                 # The planes are of products that have lost these digits as well.
                 search.dual = 0.0
                 if (K := products.exact()) is not None:
-                    long = long_expansion(K, coef[:, None])[:, 0]
+                    long = long_expansion(K, coef)
                     search.primal = self._value(search, float((coef * long).sum()), long.astype(np.float64))
         if not search.dual <= search.primal * (1.0 + ROUNDING):
             search.dual = 0.0

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from mlrank.arrays import read_only
 from mlrank.scaling import SCALINGS
 from mlrank.solvers import FitInfo
-from mlrank.solvers.models import MODELS, PROJECTED
+from mlrank.solvers.models import DUALS, MODELS, PROJECTED
 from mlrank.stored import check_storable, plain
 from mlrank.thresholds.cuts import CUTS
 
@@ -25,6 +25,8 @@ PARTS: Mapping[str, Mapping[str, type[Any]]] = {
     "model": MODELS,
     "cut": CUTS,
 }
+# Beside them, the parts that a model alone may hold.
+_ROLES: Mapping[str, Mapping[str, type[Any]]] = {**PARTS, "dual": DUALS}
 # Arrays that may hold infinite numbers: a label may be predicted never, or always.
 _INFINITE = {"thresholds"}
 
@@ -42,7 +44,7 @@ def pack(role: str, part: Any) -> Packed:
 
     Parameters
     ----------
-    role : key of PARTS
+    role : key of PARTS, or "dual"
     part : with ``arrays()`` and ``meta()``
 
     Raises
@@ -54,11 +56,11 @@ def pack(role: str, part: Any) -> Packed:
         raise ValueError(f"{type(part).__name__} has no arrays() and meta() to be stored by")
     given, held = dict(part.meta()), dict(part.arrays())
     kind = str(given.get(role))
-    if kind not in PARTS[role]:
+    if kind not in _ROLES[role]:
         raise ValueError(f"{type(part).__name__} is of the kind {kind!r}, which cannot be opened again")
     meta: dict[str, Any] = {"role": role, "kind": kind, "values": {}, "sparse": {}, "arrays": [], "parts": {}}
     packed = Packed(meta, {})
-    for field in fields(PARTS[role][kind]):
+    for field in fields(_ROLES[role][kind]):
         name = field.name
         if name == "info":
             meta["info"] = asdict(part.info)
@@ -81,7 +83,7 @@ def _required(field: "Field[Any]") -> bool:
 def _role(value: Any) -> str | None:
     """Return the role of a part; None for what is none."""
     meta = value.meta() if hasattr(value, "arrays") and hasattr(value, "meta") else {}
-    return next((role for role in PARTS if role in meta), None)
+    return next((role for role in _ROLES if role in meta), None)
 
 
 def _add_part(packed: Packed, name: str, inner: Packed) -> None:
@@ -115,7 +117,7 @@ def restore(role: str, meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray
 def _restore(
     role: str, meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], used: set[str], prefix: str
 ) -> Any:
-    cls = PARTS[role][meta["kind"]]
+    cls = _ROLES[role][meta["kind"]]
     values = {name: tuple(value) if isinstance(value, list) else value for name, value in meta["values"].items()}
     for name in meta["arrays"]:
         values[name] = _finite(name, arrays[prefix + name])

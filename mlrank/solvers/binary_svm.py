@@ -18,19 +18,19 @@ References: Chang & Lin, LIBSVM, 2001; Fan et al., LIBLINEAR, JMLR 2008.
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from mlrank.arrays import BoolArray, Features, FloatArray, as_dense, take_rows
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, take_rows
 from mlrank.kernels import Kernel, canonical
 from mlrank.kernels.exact import long_kernel
 from mlrank.kernels.rows import KernelRows
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_positive, relative_gap
 from mlrank.solvers.label_machine import LabelRows, balanced, solve_inside, solve_squared
-from mlrank.solvers.models import KernelModel, LinearModel
+from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
 
 __all__ = ["BinarySVM", "KernelModel"]
 
@@ -45,13 +45,14 @@ PATIENCE, PATIENCE_OF_ROW = 100_000, 1000
 
 
 class Machine(NamedTuple):
-    """One label's solution: `weights` are dual coefficients s_i alpha_i for kernels, or w."""
+    """One label's solution: `weights` are dual coefficients s_i alpha_i for kernels, or w; `beta` has the bound's."""
 
     weights: FloatArray
     intercept: float
     primal: float
     dual: float
     n_iter: int
+    beta: FloatArray
 
 
 @dataclass(frozen=True)
@@ -135,10 +136,11 @@ class BinarySVM:
         weights = np.array([machine.weights for machine in machines])
         intercept = np.array([machine.intercept for machine in machines])
         info = self._info(machines)
+        point = DualPoint.of(np.array([machine.beta for machine in machines]).T)
         if self.kernel == "linear":
-            return LinearModel(weights, intercept, info)
+            return LinearModel(weights, intercept, info, dual_point=point)
         assert shared is not None
-        return KernelModel.of(shared, weights, intercept, self.gamma, info)
+        return replace(KernelModel.of(shared, weights, intercept, self.gamma, info), dual_point=point)
 
     def _info(self, machines: list[Machine]) -> FitInfo:
         primal = sum(machine.primal for machine in machines)
@@ -155,16 +157,15 @@ class BinarySVM:
         part = None if gram is None else gram[np.ix_(rows, rows)]
         columns = rows if self.kernel == "precomputed" else None
         machine = self._fit_label(take_rows(X, rows, columns), part, kernel, relevant[rows])
+        machine = machine._replace(beta=_spread(machine.beta, rows, len(relevant)))
         if self.kernel == "linear":
             return machine
-        weights = np.zeros(len(relevant))
-        weights[rows] = machine.weights
-        return machine._replace(weights=weights)
+        return machine._replace(weights=_spread(machine.weights, rows, len(relevant)))
 
     def _fit_label(self, X: Features, gram: FloatArray | None, kernel: Kernel, relevant: BoolArray) -> Machine:
         if relevant.all() or not relevant.any():
             size = X.shape[1] if self.kernel == "linear" else X.shape[0]
-            return Machine(np.zeros(size), 1.0 if relevant.any() else -1.0, 0.0, 0.0, 0)
+            return Machine(np.zeros(size), 1.0 if relevant.any() else -1.0, 0.0, 0.0, 0, np.zeros(len(relevant)))
         sign, exact = np.where(relevant, 1.0, -1.0), partial(long_kernel, kernel, X)
         linear = self.kernel == "linear"
         given = LabelRows(X if linear or gram is None else gram, not linear, exact, sign, self.C)
@@ -198,7 +199,7 @@ class BinarySVM:
         beta[svc.support_] = as_dense(svc.dual_coef_)[0]
         beta, intercept = balanced(beta), float(svc.intercept_[0])
         weights = given.weights(beta)
-        return Machine(weights, intercept, *given.hinge(weights, intercept, beta), n_iter)
+        return Machine(weights, intercept, *given.hinge(weights, intercept, beta), n_iter, beta)
 
     def _hinge_inside(self, given: LabelRows) -> Machine:
         """Solve by the interior-point method."""
@@ -206,7 +207,7 @@ class BinarySVM:
         if solved is None:
             return _nothing(given)
         weights, intercept, beta, n_iter = solved
-        return Machine(weights, intercept, *given.hinge(weights, intercept, beta), n_iter)
+        return Machine(weights, intercept, *given.hinge(weights, intercept, beta), n_iter, beta)
 
     def _squared_hinge(self, given: LabelRows, gram: FloatArray | None, library_tol: float, max_iter: int) -> Machine:
         from sklearn.svm import LinearSVC
@@ -218,7 +219,7 @@ class BinarySVM:
         if n_iter == 0:
             return _nothing(given)
         w, b = svc.coef_[0], float(svc.intercept_[0])
-        return Machine(w, b, *given.squared_hinge(w, b), n_iter)
+        return Machine(w, b, *given.squared_hinge(w, b), n_iter, given.squared_dual(w, b))
 
     def _newton(self, given: LabelRows) -> Machine:
         """Solve by Newton's method."""
@@ -226,20 +227,27 @@ class BinarySVM:
         if solved is None:
             return _nothing(given)
         w, b, n_iter = solved
-        return Machine(w, b, *given.squared_hinge(w, b), n_iter)
+        return Machine(w, b, *given.squared_hinge(w, b), n_iter, given.squared_dual(w, b))
+
+
+def _spread(values: FloatArray, rows: IntArray, n: int) -> FloatArray:
+    spread = np.zeros(n)
+    spread[rows] = values
+    return spread
 
 
 def _nothing(given: LabelRows) -> Machine:
     """Return weights of zero, with the bound that goes with them."""
     size = given.X.shape[0] if given.gram else given.X.shape[1]
-    return Machine(np.zeros(size), 0.0, given.C * len(given.sign), 0.0, 0)
+    return Machine(np.zeros(size), 0.0, given.C * len(given.sign), 0.0, 0, np.zeros(len(given.sign)))
 
 
 def _better(machine: Machine, other: Machine) -> Machine:
     """Return the weights of lower objective with the larger bound of both, and the iterations of the other."""
     least = machine if machine.primal < other.primal else other
-    dual = max(machine.dual, other.dual)
-    return least._replace(dual=dual if dual <= least.primal else least.dual, n_iter=other.n_iter)
+    most = machine if machine.dual > other.dual else other
+    bound = most if most.dual <= least.primal else least
+    return least._replace(dual=bound.dual, beta=bound.beta, n_iter=other.n_iter)
 
 
 def _fit_quietly(svc: Any, X: Features, sign: FloatArray) -> int:

@@ -98,6 +98,10 @@ class LabelRows:
         norm = float(v @ v) + c * c + float(alpha @ alpha) / (2.0 * self.C)
         return self._values(primal, float(alpha.sum()), norm, np.inf)
 
+    def squared_dual(self, w: FloatArray, intercept: float) -> FloatArray:
+        """Return the dual variables with signs, s 2 C max(0, 1 - s f), that go with weights of the squared hinge."""
+        return 2.0 * self.C * self.sign * np.maximum(0.0, 1.0 - self.sign * self.scores(w, intercept)[1])
+
     def _values(self, primal: float, total: float, norm: float, most: float) -> tuple[float, float]:
         """Return both objectives; D at the best part, of at most `most`, of the dual point if the whole is no bound."""
         if primal <= NOTHING * self.C * len(self.sign):

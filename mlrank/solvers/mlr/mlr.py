@@ -37,7 +37,7 @@ read it in single precision.
 Cost of a pass: O(n^2 K), or O(nnz K) if linear. Memory: 20 to 31 bytes for each pair of examples, beside the features.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -67,7 +67,7 @@ from mlrank.solvers.mlr.rows import (
     RankingProblem,
     label_mix,
 )
-from mlrank.solvers.models import KernelModel, LinearModel
+from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
 
 __all__ = [
     "Ascent",
@@ -120,9 +120,13 @@ def ascend(sweeps: Any, tol: float, max_iter: int, seed: int) -> Ascent:
 
 
 class Ranked(NamedTuple):
-    """A solution and its certificate; `coefficients` (n_features or n_samples, n_labels), before labels are mixed."""
+    """A solution and its certificate; `coefficients` (n_features or n_samples, n_labels), before labels are mixed.
+
+    `beta` (n_samples, n_labels) is the dual point.
+    """
 
     coefficients: FloatArray
+    beta: FloatArray
     primal: float
     dual: float
     n_iter: int
@@ -266,7 +270,8 @@ class MultiLabelRanking:
         info = FitInfo(ranked.n_iter, ranked.primal, ranked.optimality, ranked.optimality <= self.tol, ranked.notes)
         if prepared is None and isinstance(ready, Kept):
             ready.rows.forget()
-        return self._model(problem.mixed(ranked.coefficients), ready, info)
+        model = self._model(problem.mixed(ranked.coefficients), ready, info)
+        return replace(model, dual_point=DualPoint.of(ranked.beta))
 
     def _solved(self, rows: GramRows | LinearRows, problem: RankingProblem, train: TrainingSet) -> Ranked:
         """Solve by passes, or where many do not do, by an interior-point method; judge by the examples as given."""
@@ -274,7 +279,8 @@ class MultiLabelRanking:
         if self.halve or problem.mix.size:
             ascent = ascend(rows.sweeps(problem, single), self.tol, self.max_iter, self.seed)
             notes = (_gap_of_eq_13(ascent, problem),) if self.halve else ()
-            return Ranked(ascent.sweeps.coefficients, ascent.primal, max(ascent.dual, 0.0), ascent.n_iter, notes)
+            coefficients, beta = ascent.sweeps.coefficients, ascent.sweeps.beta
+            return Ranked(coefficients, beta, ascent.primal, max(ascent.dual, 0.0), ascent.n_iter, notes)
         X, gram = (rows.K, True) if isinstance(rows, GramRows) else (rows.X, False)
         given = GivenExamples(X, gram, partial(self._exact, train), problem)
         first = min(self.max_iter, PATIENCE) if fits(given) else self.max_iter
@@ -282,7 +288,7 @@ class MultiLabelRanking:
         if ranked.optimality <= self.tol or not fits(given) or self.max_iter < PATIENCE:
             return ranked
         coefficients, beta, n_iter = solve_inside(given, 0.5 * self.tol)
-        inside = Ranked(coefficients, *given.values(coefficients, beta), ranked.n_iter + n_iter)
+        inside = Ranked(coefficients, beta, *given.values(coefficients, beta), ranked.n_iter + n_iter)
         if inside.optimality > self.tol and self.max_iter > first:
             ranked = self._passes(rows, given, self.max_iter)
         return min(inside, ranked, key=lambda one: one.optimality)
@@ -290,8 +296,8 @@ class MultiLabelRanking:
     def _passes(self, rows: GramRows | LinearRows, given: GivenExamples, max_iter: int) -> Ranked:
         sweeps = rows.sweeps(given.problem, self.tol >= SINGLE_FROM)
         ascent = ascend(sweeps, self.tol, max_iter, self.seed)
-        coefficients = ascent.sweeps.coefficients
-        return Ranked(coefficients, *given.values(coefficients, ascent.sweeps.beta), ascent.n_iter)
+        coefficients, beta = ascent.sweeps.coefficients, ascent.sweeps.beta
+        return Ranked(coefficients, beta, *given.values(coefficients, beta), ascent.n_iter)
 
     def _exact(self, train: TrainingSet) -> Any:
         K = long_kernel(Kernel.of(self), train.X)

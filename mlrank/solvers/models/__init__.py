@@ -8,14 +8,17 @@ projection in front of one.
 from typing import Any
 
 from mlrank.imported import Imported
+from mlrank.solvers.models.dual import DUALS, DualPoint
 from mlrank.solvers.models.kernel import KernelModel
 from mlrank.solvers.models.linear import LinearModel, LowRankModel, LowRankWeights
 from mlrank.solvers.models.projections import KernelProjection, Projection
 from mlrank.solvers.models.transductive import TransductiveModel, all_rows, row_digests
 
 __all__ = [
+    "DUALS",
     "MODELS",
     "PROJECTED",
+    "DualPoint",
     "KernelModel",
     "KernelProjection",
     "LinearModel",

@@ -1,6 +1,6 @@
 """The model of solvers whose scores are kernel expansions over training rows."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from mlrank.arrays import Features, FloatArray, as_dense, as_features, read_only
 from mlrank.kernels import Kernel
 from mlrank.kernels.rows import KernelRows, wrong_width
 from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta
+from mlrank.solvers.models.dual import DualPoint
 
 __all__ = [
     "KernelModel",
@@ -30,6 +31,7 @@ class KernelModel:
     n_train : number of training rows, which is the width of X if precomputed; None where it is not known
     shared : the training rows that the model was fitted on and the numbers of those in `X_train`: what they have
         computed for one model serves the next. It is not stored with the model.
+    dual_point : what proves the duality gap, where that is not `dual` itself
     """
 
     X_train: Features
@@ -42,6 +44,7 @@ class KernelModel:
     coef0: float = 1.0
     n_train: int | None = None
     shared: tuple[KernelRows, Any] | None = field(default=None, repr=False, compare=False)
+    dual_point: DualPoint | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def expansion(
@@ -104,4 +107,5 @@ class KernelModel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The training rows with their distances are of this process alone.
-        return KernelModel, tuple(getattr(self, one.name) for one in fields(self) if one.name != "shared")
+        alone = replace(self, shared=None)
+        return KernelModel, tuple(getattr(alone, one.name) for one in fields(alone))

@@ -1,13 +1,14 @@
 """Linear models: with a weight for each feature and label, or with weights as two factors of low rank."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
 from mlrank.arrays import Features, FloatArray, as_features
 from mlrank.solvers.base import FitInfo, ModelMeta
+from mlrank.solvers.models.dual import DualPoint
 
 __all__ = [
     "LinearModel",
@@ -25,11 +26,14 @@ class LinearModel:
     coef : (n_labels, n_features) ndarray
     intercept : (n_labels,) ndarray
     info : FitInfo
+    dual_point : DualPoint or None
+        What proves the duality gap of a solver that has one.
     """
 
     coef: FloatArray
     intercept: FloatArray
     info: FitInfo
+    dual_point: DualPoint | None = field(default=None, repr=False, compare=False, kw_only=True)
 
     def decision_function(self, X: Features) -> FloatArray:
         """Return scores (n_samples, n_labels)."""

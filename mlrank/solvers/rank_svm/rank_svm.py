@@ -38,7 +38,7 @@ from mlrank.kernels import Kernel
 from mlrank.kernels.exact import long_kernel
 from mlrank.kernels.rows import check_gram
 from mlrank.solvers.base import FitInfo, TrainingSet
-from mlrank.solvers.models import KernelModel, LinearModel
+from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
 from mlrank.solvers.rank_svm import kernels
 from mlrank.solvers.rank_svm.certificate import GivenRows
 from mlrank.solvers.rank_svm.descent import Pairs, RankSolution, caps, descend, frank_wolfe
@@ -102,12 +102,14 @@ def fitted(prepared: Prepared, settings: RankSettings, train: TrainingSet) -> Li
     solution, kernel = solve(prepared, settings), settings.kernel
     converged = solution.optimality <= settings.tol
     info = FitInfo(solution.n_iter, solution.primal, solution.optimality, converged, prepared.notes)
+    beta = kernels.dual_sums(solution.alpha, prepared.pairs.lists, prepared.pairs.n_labels)
     if kernel.kind == "linear":
-        return LinearModel(solution.coef, solution.intercept, info)
+        return LinearModel(solution.coef, solution.intercept, info, dual_point=DualPoint.of(beta))
     support = np.flatnonzero(np.abs(solution.coef).max(axis=0) > 0)
     rows = support if kernel.kind == "precomputed" else take_rows(train.X, support)
     dual = np.ascontiguousarray(solution.coef[:, support])
-    return KernelModel.expansion(kernel, rows, dual, solution.intercept, info, train.n_samples)
+    model = KernelModel.expansion(kernel, rows, dual, solution.intercept, info, train.n_samples)
+    return replace(model, dual_point=DualPoint.of(beta))
 
 
 # Sparse rows of so many cells at most are made dense for the interior-point method.

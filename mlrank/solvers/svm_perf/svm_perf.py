@@ -30,7 +30,7 @@ C. Memory: for each plane of a label two vectors of n numbers, or one of n_featu
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -43,7 +43,7 @@ from mlrank.kernels.factor import factor_gram
 from mlrank.kernels.rows import KernelRows
 from mlrank.linalg.sums import column_offsets, scores_of
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_positive, relative_gap
-from mlrank.solvers.models import KernelModel, LinearModel
+from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
 from mlrank.solvers.svm_perf.interior import solve_inside
 from mlrank.solvers.svm_perf.planes import LabelSearch, LabelSolution, PrimalPoint, Side, swapped
 
@@ -267,9 +267,16 @@ class SVMPerfROC:
                 coef[label], intercept[label] = self._scaled(search)
             solutions += [search.solution for search in found]
         info = self._info(solutions)
+        point = None
+        if not products.by_weights:  # else planes know their weights alone: their rows would cost more than the fit
+            beta = np.zeros((train.n_samples, train.n_labels))
+            for label, solution in zip(mixed, solutions, strict=True):
+                beta[:, label] = solution.dual_coef
+            point = DualPoint.of(beta)
         if isinstance(ready, KernelRows):
-            return KernelModel.of(ready, coef, intercept, self.gamma, info)
-        return LinearModel(coef if products.by_weights else _weights(train.X, coef), intercept, info)
+            return replace(KernelModel.of(ready, coef, intercept, self.gamma, info), dual_point=point)
+        weights = coef if products.by_weights else _weights(train.X, coef)
+        return LinearModel(weights, intercept, info, dual_point=point)
 
     def _search(self, positive: BoolArray, negative: BoolArray, products: Products) -> LabelSearch:
         side = Side(np.flatnonzero(positive), np.flatnonzero(negative))
@@ -331,7 +338,9 @@ class SVMPerfROC:
         self._judge(search, products)
         if search.primal > primal:
             search.best, search.primal = best, primal
-        search.dual, search.n_planes = max(before, total - 0.5 * square), search.n_planes + n_iter
+        if (bound := total - 0.5 * square) > before and not products.by_weights:
+            search.dual_coef = c
+        search.dual, search.n_planes = max(before, bound), search.n_planes + n_iter
         self._judge(search, products)
 
     def _scaled(self, search: LabelSearch) -> tuple[FloatArray, float]:

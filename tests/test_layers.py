@@ -22,7 +22,7 @@ ROWS = (
     ("tables", "plots"),
     ("report",),
     ("experiment", "prediction", "sklearn"),
-    ("recipes",),
+    ("certify", "recipes"),
     ("explain",),
     ("api",),
     ("cli",),

@@ -10,6 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from mlrank import __version__
+from mlrank.cli.certify import certify
 from mlrank.cli.check_solver import check_solver
 from mlrank.cli.compare import compare
 from mlrank.cli.datasets import app as datasets
@@ -62,6 +63,7 @@ def root(
 
 app.command("train")(train)
 app.command("evaluate")(evaluate)
+app.command("certify")(certify)
 app.command("predict")(predict)
 app.command("reproduce")(reproduce)
 app.command("table")(table)

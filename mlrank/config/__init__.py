@@ -1,7 +1,7 @@
 """Experiments as YAML: one file in, frozen and fully checked objects out."""
 
 from mlrank.config.grid import GridPoint, MethodConfig
-from mlrank.config.loading import config_of, load_config, load_stored_config, parse_config
+from mlrank.config.loading import config_of, load_config, load_stored_config, parse_config, stored_config_of
 from mlrank.config.models import (
     DatasetConfig,
     ExperimentConfig,
@@ -28,4 +28,5 @@ __all__ = [
     "load_stored_config",
     "named_solver",
     "parse_config",
+    "stored_config_of",
 ]

@@ -21,7 +21,7 @@ from mlrank.errors import UserError, unknown_name
 from mlrank.resources import shipped
 from mlrank.yamlfile import Document, FileErrors, document_of, parse_yaml, read_yaml
 
-__all__ = ["config_of", "load_config", "load_stored_config", "parse_config"]
+__all__ = ["config_of", "load_config", "load_stored_config", "parse_config", "stored_config_of"]
 
 # A folder with one of these files is the results folder of an experiment.
 RESULTS_MARKS = ("planned.json", "environment.json", "trials.jsonl")
@@ -105,6 +105,11 @@ def config_of(mapping: Mapping[str, object], name: str) -> ExperimentConfig:
         As `load_config`; messages name the keys that lead to a value instead of its line.
     """
     return _checked(document_of(mapping, name), stored=False)
+
+
+def stored_config_of(mapping: Mapping[str, object], name: str) -> ExperimentConfig:
+    """Read the configuration that a model file holds, as `config_of`; as `load_stored_config` it imports nothing."""
+    return _checked(document_of(mapping, name), stored=True)
 
 
 def _checked(document: Document, stored: bool) -> ExperimentConfig:

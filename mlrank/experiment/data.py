@@ -12,7 +12,7 @@ from mlrank.errors import UserError
 from mlrank.search import TaskData
 from mlrank.splits import Split, make_splits
 
-__all__ = ["SplitDataset", "plan"]
+__all__ = ["SplitDataset", "plan", "prepare_data"]
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,12 @@ def plan(config: ExperimentConfig) -> list[SplitDataset]:
             name = dataset.name
             if name in found:
                 raise UserError(f"two data sets are called '{name}', so one would take the place of the other's runs")
-        found[name] = _prepare_data(config, dataset)
+        found[name] = prepare_data(config, dataset)
     return list(found.values())
 
 
-def _prepare_data(config: ExperimentConfig, dataset: Dataset) -> SplitDataset:
+def prepare_data(config: ExperimentConfig, dataset: Dataset) -> SplitDataset:
+    """Take the subset of a data set and draw its splits; raises UserError as `plan` does."""
     with config.places.errors_at("subset"):
         dataset, changes = subset(dataset, **config.subset.model_dump(), seed=config.seed)
     how = config.split.model_dump(exclude={"missing_labels"})

@@ -20,7 +20,7 @@ from mlrank.models.file import StoredModel, scoring
 from mlrank.prediction.files import selection_of
 from mlrank.thresholds.cuts import check_scores
 
-__all__ = ["PARTS", "JudgedModel", "judge"]
+__all__ = ["PARTS", "JudgedModel", "dataset_for_model", "judge"]
 
 PARTS = ("all", "train", "test")
 
@@ -84,6 +84,13 @@ def judge(
     fitted = [about.solver.kind, about.data.name and f"fitted to {about.data.name}", about.split]
     title = f"{about.method} ({', '.join(filter(None, fitted))}) on {dataset.name}, {part_name}"
     return JudgedModel(evaluate(truth, scores, Y_pred, known), title, len(rows), tuple(notes))
+
+
+def dataset_for_model(
+    model: StoredModel, data: str | PathLike[str], *, format: str | None = None, **options: Any
+) -> Dataset:
+    """Load labeled data as `judge` does: label columns and filled values are those of the model by default."""
+    return _load(model, data, format, options)[0]
 
 
 def _load(

@@ -302,8 +302,13 @@ def check_kernel(solver: Any, precomputed: bool = False) -> None:
 
 
 def relative_gap(primal: float, dual: float) -> float:
-    """Return (primal - dual) / primal; 0 where the primal is 0, as both then are, and nan where it is nan."""
-    return 0.0 if primal <= 0 else (primal - dual) / primal
+    """Return (primal - dual) / primal; 0 where the primal is 0, as both then are, and nan where it is nan.
+
+    A primal below 0 is rounding, which certifies nothing: the gap then is 1.
+    """
+    if primal <= 0:
+        return 0.0 if primal == 0 else 1.0
+    return (primal - dual) / primal
 
 
 def check_components(solver: Any, name: str = "n_components") -> None:

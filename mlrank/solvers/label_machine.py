@@ -26,8 +26,6 @@ from mlrank.linalg.sums import adjoint_of, column_offsets, less_offsets, scores_
 
 __all__ = ["LabelRows", "balanced", "solve_inside", "solve_squared"]
 
-# An objective that is rounding beside that of zero weights.
-NOTHING = 1e-14
 # By so much, relative, may a bound exceed the objective.
 ROUNDING = 1e-9
 # The most steps.
@@ -104,8 +102,6 @@ class LabelRows:
 
     def _values(self, primal: float, total: float, norm: float, most: float) -> tuple[float, float]:
         """Return both objectives; D at the best part, of at most `most`, of the dual point if the whole is no bound."""
-        if primal <= NOTHING * self.C * len(self.sign):
-            return 0.0, 0.0
         dual = total - 0.5 * norm
         if dual <= 0 and norm > 0:
             part = min(most, total / norm)

@@ -19,7 +19,7 @@ OBJECTIVE, SCORES, PREDICTIONS, BACKWARD = 1e-6, 1e-9, 1e-6, 1e-10
 # What two sums of the same numbers may differ by, relative.
 ROUNDING = 1e-9
 # Objectives below this part of that of zero weights are rounding.
-NOTHING = 1e-12
+NOTHING = 1e-16
 # All rows are shifted by so many times their largest feature.
 SHIFT = 4.0
 EPS = np.finfo(np.float64).eps
@@ -53,6 +53,8 @@ def check_info(fit: AdversaryFit) -> Iterator[str]:
         yield f"optimality is {info.optimality}"
     elif info.optimality < -ROUNDING:
         yield f"optimality is negative: {info.optimality:.2e}"
+    if info.converged and fit.family.objective is not None and info.objective < 0:
+        yield f"converged, and the objective, a sum of squares and losses, is {info.objective:.2e}"
     tol = getattr(fit.solver, "tol", None)
     if tol is not None and info.converged and not info.optimality <= tol:
         yield f"converged with optimality {info.optimality:.2e} above tol={tol:g}"

@@ -135,3 +135,24 @@ def test_a_model_without_support_rows_is_constant():
     assert (scores[:, 0] > scores[:, 1:].T).all()
     assert RankSVM(bias="free").fit(TrainingSet(0.0 * X + 7.0, Y)).info.converged
     assert RankSVM(kernel="polynomial", bias="free").fit(TrainingSet(0.0 * X, Y)).info.converged
+
+
+def test_an_objective_of_next_to_nothing_is_not_zero():
+    rng = np.random.default_rng(2)
+    n, d, k = 24, 6, 3
+    X = rng.standard_normal((n, d))
+    Y = X @ rng.standard_normal((d, k)) / 2.4 + 0.7 * rng.standard_normal((n, k)) > 0.3
+    Y[0] = np.arange(k) == 0
+    X[:, 1] *= 1e5
+    model = RankSVM(kernel="polynomial").fit(TrainingSet(X, Y))
+    Z, B = (part.astype(np.longdouble) for part in (X, model.dual))
+    support = model.X_train.astype(np.longdouble)
+    K = (support @ support.T + 1) ** 3 + 1
+    F = ((Z @ support.T + 1) ** 3 + 1) @ B.T
+    hinges = sum(
+        np.maximum(0, 1 - (f[y][:, None] - f[~y])).mean() for f, y in zip(F, Y, strict=True) if y.any() and not y.all()
+    )
+    value = float((B * (B @ K)).sum() / 2 + hinges)
+    assert 0 < value < 1e-12
+    assert model.info.objective == pytest.approx(value, rel=1e-6)
+    assert model.info.optimality > 0

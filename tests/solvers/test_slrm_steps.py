@@ -228,3 +228,5 @@ def test_what_is_no_number_has_no_gap_of_zero():
     assert np.isnan(relative_gap(np.nan, 1.0))
     assert relative_gap(0.0, 0.0) == 0.0
     assert relative_gap(4.0, 3.0) == 0.25
+    # Rounding below 0 is no optimum.
+    assert relative_gap(-1e-20, 0.0) == 1.0

@@ -19,8 +19,8 @@ from mlrank.solvers.mlr.rows import RankingProblem
 
 __all__ = ["GivenExamples", "fits", "solve_inside"]
 
-# An objective that is rounding beside that of zero weights; by so much, relative, may a bound exceed the objective.
-NOTHING, ROUNDING = 1e-14, 1e-9
+# By so much, relative, may a bound exceed the objective.
+ROUNDING = 1e-9
 STEPS = 40
 
 
@@ -44,9 +44,6 @@ class GivenExamples:
     def values(self, coefficients: FloatArray, beta: FloatArray) -> tuple[float, float]:
         """Return the primal objective at coefficients (n_features or n_samples, n_labels), and the dual at beta."""
         primal, dual = self.primal(coefficients), self.dual(beta)
-        zero = self.problem.C * self.problem.labels.loss(np.zeros(beta.shape))
-        if primal <= NOTHING * zero:
-            return 0.0, 0.0
         return primal, dual if dual <= primal * (1.0 + ROUNDING) else 0.0
 
     def primal(self, coefficients: FloatArray) -> float:

@@ -114,8 +114,6 @@ def fitted(prepared: Prepared, settings: RankSettings, train: TrainingSet) -> Li
 
 # Sparse rows of so many cells at most are made dense for the interior-point method.
 DENSE_CELLS = 10**6
-# An objective below this part of that of zero weights is rounding.
-NOTHING = 1e-14
 # By so much, relative, may a bound exceed the objective.
 ROUNDING = 1e-9
 ALGORITHMS = {"dcd": descend, "frank_wolfe": frank_wolfe}
@@ -164,8 +162,6 @@ def _judged(prepared: Prepared, solution: RankSolution, upper: FloatArray) -> Ra
         weights = rows.weights(np.column_stack([omega, np.zeros(len(omega))]) if rows.free else omega)[0]
     primal = given.primal(solution.coef, solution.intercept, upper, pairs.lists)
     dual = given.dual(beta, float(solution.alpha.sum()), weights)
-    if primal <= NOTHING * float(upper @ pairs.size):
-        primal = dual = 0.0
     if dual > primal * (1.0 + ROUNDING):
         # Rounding has the upper hand; weights of zero have the dual value 0.
         dual = 0.0

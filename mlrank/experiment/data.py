@@ -64,7 +64,7 @@ def prepare_data(config: ExperimentConfig, dataset: Dataset) -> SplitDataset:
         splits = make_splits(dataset.Y, dataset.official, config.seed, **how)
     known, known_notes = _known(config, dataset, splits)
     changes = [*changes, *_split_notes(config, splits), *_label_notes(dataset, splits), *known_notes]
-    task_data = TaskData(dataset.X, dataset.Y, known)
+    task_data = TaskData(dataset.X, dataset.Y, known, feature_names=dataset.feature_names)
     return SplitDataset(dataset, dataset_hash(dataset), tuple(splits), tuple(changes), task_data)
 
 

@@ -247,4 +247,4 @@ def project(chain: Chain, point: Point, train: TrainingSet) -> tuple[Any, Traini
     projection = chain.projection(**point.projection_settings).fit(train)
     unlabeled = train.X_unlabeled
     seen = None if unlabeled is None else projection.transform(unlabeled)
-    return projection, replace(train, X=projection.transform(train.X), X_unlabeled=seen)
+    return projection, replace(train, X=projection.transform(train.X), X_unlabeled=seen, feature_names=None)

@@ -1,5 +1,6 @@
 """Arrays in files that worker processes map read-only: one copy in memory, whatever the number of workers."""
 
+import json
 import os
 import shutil
 import tempfile
@@ -30,6 +31,7 @@ class SharedData:
     folder: str
     shape: tuple[int, int] | None
     masked: bool
+    named: bool
 
     @classmethod
     def write(cls, folder: Path, task_data: TaskData) -> "SharedData":
@@ -41,14 +43,18 @@ class SharedData:
             for name, part in {**parts, "Y": task_data.Y, "known": task_data.known}.items():
                 if part is not None:
                     np.save(f"{inside}/{name}.npy", part)
+            if task_data.feature_names is not None:
+                Path(inside, "names.json").write_text(json.dumps(task_data.feature_names), encoding="utf-8")
         except OSError as error:
             raise UserError(f"cannot map the data for the workers: {(error.strerror or '').lower()}", folder) from error
-        return cls(inside, X.shape if issparse(X) else None, task_data.known is not None)
+        shape = X.shape if issparse(X) else None
+        return cls(inside, shape, task_data.known is not None, task_data.feature_names is not None)
 
     def open(self) -> TaskData:
         """Return the table; nothing is read before it is used."""
         known = self._map("known") if self.masked else None
-        return TaskData(self._features(), self._map("Y"), known, FileNeighborCache(self.folder))
+        names = tuple(json.loads(Path(self.folder, "names.json").read_text(encoding="utf-8"))) if self.named else None
+        return TaskData(self._features(), self._map("Y"), known, FileNeighborCache(self.folder), names)
 
     def _features(self) -> Features:
         if self.shape is None:

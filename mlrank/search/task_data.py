@@ -23,12 +23,14 @@ class TaskData:
         Which entries of `Y` may be looked at; a task says by which mask.
     neighbor_cache : MemoryNeighborCache, FileNeighborCache or None
         Neighbors of rows that earlier tasks computed.
+    feature_names : tuple of str or None
     """
 
     X: Features
     Y: BoolArray
     known: BoolArray | None = None
     neighbor_cache: MemoryNeighborCache | FileNeighborCache | None = None
+    feature_names: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ class TaskRows:
             notes.append(f"{count} unknown label entries of the training rows taken as absent by {solver.__name__}")
         # What is measured of a run, its seconds and its memory, is that of a whole fit: it finds neighbours itself.
         cache = None if task.refit else task_data.neighbor_cache
-        train = TrainingSet(scaling(X), Y, unlabeled, heeded, pairwise=columns is not None, neighbor_cache=cache)
+        names = task_data.feature_names if columns is None else None
+        train = TrainingSet(scaling(X), Y, unlabeled, heeded, columns is not None, cache, names)
         test = TrainingSet(scaling(take_rows(task_data.X, task.test, columns)), Y_test, known=known_test)
         return cls(train, known, test, tuple(filter(None, notes)), scaling)
 

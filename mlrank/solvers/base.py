@@ -63,6 +63,8 @@ class TrainingSet:
     neighbor_cache : callable, optional
         (key, make) -> the arrays that were made before under `key`, or else those of ``make()``. The key must name all
         that they depend on. It holds neighbors of rows, which are the same in each fold of a split.
+    feature_names : tuple of str, optional
+        What notes call the features; of a kernel matrix there are none.
 
     Raises
     ------
@@ -76,6 +78,7 @@ class TrainingSet:
     known: BoolArray | None = None
     pairwise: bool = False
     neighbor_cache: NeighborCache | None = None
+    feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         X, Y = as_features(self.X), np.asarray(self.Y)
@@ -85,6 +88,8 @@ class TrainingSet:
             raise ValueError(f"X has {X.shape[0]} rows, Y has {Y.shape[0]}")
         if 0 in X.shape or 0 in Y.shape:
             raise ValueError(f"nothing to learn from: X has shape {X.shape}, Y has shape {Y.shape}")
+        if self.feature_names is not None and len(self.feature_names) != X.shape[1]:
+            raise ValueError(f"{len(self.feature_names)} feature names for {X.shape[1]} features")
         if self.known is not None and self.known.shape != Y.shape:
             raise ValueError(f"known has shape {self.known.shape}, Y has shape {Y.shape}")
         if self.known is not None:
@@ -129,7 +134,8 @@ class TrainingSet:
     def take(self, rows: IntArray) -> "TrainingSet":
         """Return `rows` with their labels, without unlabeled rows."""
         known = None if self.known is None else self.known[rows]
-        return TrainingSet(self.features(rows, rows), self.Y[rows], known=known, pairwise=self.pairwise)
+        X, names = self.features(rows, rows), self.feature_names
+        return TrainingSet(X, self.Y[rows], known=known, pairwise=self.pairwise, feature_names=names)
 
     def features(self, rows: IntArray, trained: IntArray) -> Features:
         """Return `rows` as a model fitted on the rows `trained` takes them."""

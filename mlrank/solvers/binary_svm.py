@@ -31,6 +31,7 @@ from mlrank.kernels.rows import KernelRows
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_positive, relative_gap
 from mlrank.solvers.label_machine import LabelRows, balanced, solve_inside, solve_squared
 from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
+from mlrank.solvers.scales import scale_notes
 
 __all__ = ["BinarySVM", "KernelModel"]
 
@@ -135,17 +136,18 @@ class BinarySVM:
         machines = [self._fit_known(train.X, gram, kernel, relevant, rows) for relevant, rows in labels]
         weights = np.array([machine.weights for machine in machines])
         intercept = np.array([machine.intercept for machine in machines])
-        info = self._info(machines)
+        info = self._info(machines, train)
         point = DualPoint.of(np.array([machine.beta for machine in machines]).T)
         if self.kernel == "linear":
             return LinearModel(weights, intercept, info, dual_point=point)
         assert shared is not None
         return replace(KernelModel.of(shared, weights, intercept, self.gamma, info), dual_point=point)
 
-    def _info(self, machines: list[Machine]) -> FitInfo:
+    def _info(self, machines: list[Machine], train: TrainingSet) -> FitInfo:
         primal = sum(machine.primal for machine in machines)
         gap = relative_gap(primal, sum(machine.dual for machine in machines))
-        return FitInfo(sum(machine.n_iter for machine in machines), primal, gap, gap <= self.tol)
+        notes = scale_notes(train, gap <= self.tol)
+        return FitInfo(sum(machine.n_iter for machine in machines), primal, gap, gap <= self.tol, notes)
 
     def _fit_known(
         self, X: Features, gram: FloatArray | None, kernel: Kernel, relevant: BoolArray, known: BoolArray

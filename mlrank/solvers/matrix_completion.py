@@ -40,6 +40,7 @@ from mlrank.arrays import FloatArray, as_dense
 from mlrank.linalg.shrink import largest_singular_value, shrink_singular_values
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_positive, unknown_label_notes
 from mlrank.solvers.models import TransductiveModel, all_rows, row_digests
+from mlrank.solvers.scales import scale_notes
 
 __all__ = ["CONSTRAINTS", "FEATURE_LOSSES", "Completion", "CompletionPoint", "MatrixCompletion", "Step", "simplex_rows"]
 
@@ -256,6 +257,7 @@ class MatrixCompletion:
         problem = self._problem(train, np.asarray(as_dense(rows)))
         point, info = self._complete(problem)
         notes = unknown_label_notes(train, "they count as unlabeled", "their scores come of the rank alone")
+        notes += scale_notes(train, info.converged)
         info = replace(info, notes=(*info.notes, *notes))
         scores = np.ascontiguousarray(point.Z[:, : train.n_labels]) + point.bias
         return TransductiveModel(row_digests(rows), train.n_samples, scores, info)
@@ -283,7 +285,7 @@ class MatrixCompletion:
         point, left = _rank_one(problem), self.max_iter
         for level in self._levels(problem):
             goal = self.tol if level == self.mu else max(self.tol, PASSING)
-            # One step is kept for the last value of mu, of which the residual is notes.
+            # One step is kept for the last value of mu, of which the residual is reported.
             most = left if level == self.mu else left - 1
             point, residual, n_iter = _descend(problem, point, level, goal, most)
             left -= n_iter

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from mlrank.arrays import Features, FloatArray
+from mlrank.arrays import Features, FloatArray, as_dense
+from mlrank.solvers.base import TrainingSet
 
 __all__ = ["scale_notes"]
 
@@ -13,32 +14,69 @@ __all__ = ["scale_notes"]
 APART = 1e3
 
 
-def scale_notes(X: Features) -> tuple[str, ...]:
-    """Return a note that names the feature, or the row, that is the farthest from the scale of the others, if any is.
+def scale_notes(train: TrainingSet, converged: bool) -> tuple[str, ...]:
+    """Return why a fit may not have converged: the feature or row farthest from the scale of the others, and the cure.
 
-    >>> scale_notes(np.array([[1.0, 2e6, -2.0], [2.0, -1e6, 1.0]]))
+    Parameters
+    ----------
+    train : TrainingSet
+        Features are called by their names where it has them, or else by their numbers.
+    converged : bool
+        Of the fit; one that has converged needs no note.
+
+    Returns
+    -------
+    tuple of str
+        One note, or none where no feature or row is out of scale. O(n_samples n_features).
+
+    Examples
+    --------
+    >>> train = TrainingSet(np.array([[1.0, 2e6, -2.0], [2.0, -1e6, 1.0]]), np.ones((2, 1), dtype=bool))
+    >>> scale_notes(train, converged=False)
     ('feature 1 (counted from 0) is 1e+06 times as large as the others: scale: standard',)
-    >>> scale_notes(np.array([[1e9, 1e9], [1e9 + 1, 1e9 + 2]]))
-    ('feature 0 (counted from 0) is 2e+09 times its standard deviation away from 0: scale: standard',)
+    >>> years = np.array([[1e9, 1e9], [1e9 + 1, 1e9 + 2]])
+    >>> scale_notes(TrainingSet(years, np.ones((2, 1), dtype=bool), feature_names=("year", "born")), converged=False)
+    ("feature 'year' is 2e+09 times its standard deviation away from 0: scale: standard",)
     """
-    size = abs(X)
+    if converged:
+        return ()
+    if train.pairwise:
+        return _kernel_note(np.diag(as_dense(train.X)))
+    size = abs(train.X)
     features, rows = (_dense(size.max(axis=axis)) for axis in (0, 1))
     place, ratio = _farthest(features)
     if max(ratio, 1.0 / ratio) > APART:
-        return (f"feature {place} (counted from 0) is {ratio:.0e} times as large as the others: scale: standard",)
-    level = _dense(X.mean(axis=0))
-    spread = (
-        _dense(((X - level) ** 2).mean(axis=0)) if not issparse(X) else _dense((X.multiply(X)).mean(axis=0)) - level**2
-    )
-    spread = np.sqrt(np.maximum(spread, 0.0))
-    away = np.divide(np.abs(level), spread, out=np.zeros_like(level), where=spread > 0)
+        return (f"{_name(train, place)} is {ratio:.0e} times as large as the others: scale: standard",)
+    away = _offsets(train.X)
     if away.max(initial=0.0) > APART:
         far = f"{away.max():.0e} times its standard deviation away from 0"
-        return (f"feature {int(away.argmax())} (counted from 0) is {far}: scale: standard",)
+        return (f"{_name(train, int(away.argmax()))} is {far}: scale: standard",)
     place, ratio = _farthest(rows)
     if max(ratio, 1.0 / ratio) > APART:
         return (f"row {place} (counted from 0) is {ratio:.0e} times as large as the others: scale: l2, or check it",)
     return ()
+
+
+def _name(train: TrainingSet, feature: int) -> str:
+    if train.feature_names is None:
+        return f"feature {feature} (counted from 0)"
+    return f"feature {train.feature_names[feature]!r}"
+
+
+def _kernel_note(diagonal: FloatArray) -> tuple[str, ...]:
+    place, ratio = _farthest(np.sqrt(np.maximum(diagonal, 0.0)))
+    if max(ratio, 1.0 / ratio) <= APART:
+        return ()
+    cure = "divide K by the square roots of its diagonal on both sides, or check the row"
+    return (f"row {place} (counted from 0) of the kernel is {ratio:.0e} times as long as the others: {cure}",)
+
+
+def _offsets(X: Features) -> FloatArray:
+    """Return how many times its standard deviation the mean of each column is away from 0."""
+    level = _dense(X.mean(axis=0))
+    variance = _dense(X.multiply(X).mean(axis=0)) - level**2 if issparse(X) else ((X - level) ** 2).mean(axis=0)
+    spread = np.sqrt(np.maximum(variance, 0.0))
+    return np.divide(np.abs(level), spread, out=np.zeros_like(level), where=spread > 0)
 
 
 def _dense(values: Any) -> FloatArray:

@@ -225,8 +225,7 @@ class SharedSubspace:
             if not again[1] < error / 2:
                 break
             E, (objective, error, residual) = moved, again
-        notes = self._notes(requested, basis.shape[1])
-        notes = notes if error <= TOL else (*notes, *scale_notes(train.X))
+        notes = self._notes(requested, basis.shape[1]) + scale_notes(train, error <= TOL)
         info = FitInfo(1, objective, error, error <= TOL, notes)
         coef = problem.coef(E)
         if rows is None:

@@ -201,7 +201,10 @@ def test_maps_hold_the_same_arrays_read_only_and_leave_nothing(tmp_path, sparse)
     with map_folder(tmp_path) as folder:
         assert not left.exists()
         known = rng.random((2, 7, 2)) < 0.5
-        table = SharedData.write(folder, TaskData(csr_array(X) if sparse else X, Y, known if sparse else None)).open()
+        names = ("a", "b", "c") if sparse else None
+        given = TaskData(csr_array(X) if sparse else X, Y, known if sparse else None, feature_names=names)
+        table = SharedData.write(folder, given).open()
+        assert table.feature_names == names
         mapped_X, mapped_Y = table.X, table.Y
         assert np.array_equal(table.known, known) if sparse else table.known is None
         assert np.array_equal(mapped_X.toarray() if sparse else mapped_X, X)

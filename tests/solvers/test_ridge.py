@@ -9,7 +9,6 @@ from mlrank.kernels import Kernel
 from mlrank.linalg import CenteredRows
 from mlrank.linalg.graded import graded_rows, graded_svd
 from mlrank.solvers.ridge import TOL, kernel_space, linear_space
-from mlrank.solvers.scales import scale_notes
 
 
 def problem(n=40, d=6, k=3, seed=0):
@@ -152,16 +151,3 @@ def test_features_that_sparse_rows_have_everywhere_are_centered_like_dense_ones(
     assert sparse.dense() == pytest.approx(dense.dense(), abs=1e-6)
     assert sparse.lengths == pytest.approx(dense.lengths, rel=1e-6)
     assert sparse.mean == pytest.approx(dense.mean, rel=1e-15)
-
-
-def test_notes_name_what_is_far_from_the_scale_of_the_others():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((20, 5))
-    assert scale_notes(X) == scale_notes(csr_array(X)) == ()
-    for row, column, name in ((slice(None), 3, "feature 3"), (7, slice(None), "row 7")):
-        scaled = X.copy()
-        scaled[row, column] *= 1e6
-        assert name in scale_notes(scaled)[0] or name == "row 7"
-    huge = np.where(np.arange(20)[:, None] == 7, 1e-6, 1.0) * X
-    assert "row 7 (counted from 0)" in scale_notes(huge)[0]
-    assert "feature 0 (counted from 0)" in scale_notes(csr_array(X + 1e6 * (np.arange(5) == 0)))[0]

@@ -24,7 +24,7 @@ of about one, so that svm_C means the same for any number of rows.
 With `kernel` another than "linear", Xc are the centered rows in the kernel's feature space (the paper's future work).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -33,7 +33,7 @@ from mlrank.arrays import BoolArray, Features, FloatArray, with_ones
 from mlrank.hypergraph import EXPANSIONS, expansion_factor, hyperedge_weights
 from mlrank.kernels import Kernel
 from mlrank.linalg import CenteredRows, center_columns, range_basis
-from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_not_negative, check_positive
+from mlrank.solvers.base import TrainingSet, check_choices, check_kernel, check_not_negative, check_positive
 from mlrank.solvers.binary_svm import LOSSES
 from mlrank.solvers.hypergraph.heads import HEADS, LinearHead, NeighborModel, ridge_head, svm_head
 from mlrank.solvers.hypergraph.systems import (
@@ -47,6 +47,7 @@ from mlrank.solvers.hypergraph.systems import (
     printed_directions,
 )
 from mlrank.solvers.models import KernelModel, KernelProjection, LinearModel, Projection
+from mlrank.solvers.scales import scale_notes
 
 __all__ = [
     "HypergraphSpectral",
@@ -185,15 +186,15 @@ class HypergraphSpectral:
     def fit(self, train: TrainingSet, prepared: RidgeSystem | None = None) -> LinearModel | KernelModel | NeighborModel:
         """Project the rows of `train` and fit the head to them."""
         projection = self.fit_projection(train, prepared)
-        root = np.sqrt(train.n_samples)
+        root, info = np.sqrt(train.n_samples), projection.info
         Z = root * projection.transform(train.X)
         if self.head == "knn":
             near = min(self.n_neighbors, train.n_samples)
-            return NeighborModel(projection, Z / root, train.Y, near, projection.info)
+            notes = info.notes + scale_notes(train, info.converged)
+            return NeighborModel(projection, Z / root, train.Y, near, replace(info, notes=notes))
         head = self._linear_head(Z, train.Y)
-        info = projection.info
-        if not head.converged:
-            info = FitInfo(info.n_iter, info.objective, info.optimality, converged=False)
+        converged = info.converged and head.converged
+        info = replace(info, converged=converged, notes=info.notes + scale_notes(train, converged))
         return projection.model(root * head.coef, head.intercept, info)
 
     def fit_projection(self, train: TrainingSet, prepared: RidgeSystem | None = None) -> Projection | KernelProjection:

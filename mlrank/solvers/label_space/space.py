@@ -205,7 +205,7 @@ def fit_info(train: TrainingSet, objective: float, errors: list[float], notes: t
     """Return how a closed form went, of which the largest error counts."""
     largest = max(errors)
     converged = largest <= TOL
-    return FitInfo(1, objective, largest, converged, notes if converged else (*notes, *scale_notes(train.X)))
+    return FitInfo(1, objective, largest, converged, notes + scale_notes(train, converged))
 
 
 def eigen_error(product: FloatArray, vectors: FloatArray, values: FloatArray, total: float = 0.0) -> float:

@@ -22,7 +22,7 @@ machine. A label that all rows carry, or none, has the constant score +1 or -1 a
 Cost: for each turn one machine for each label, which needs n x n kernel values, and n programs of m unknowns.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -47,6 +47,7 @@ from mlrank.solvers.binary_svm import BinarySVM
 from mlrank.solvers.ml_loc.codes import best_codes
 from mlrank.solvers.models import KernelModel, LinearModel
 from mlrank.solvers.ridge import RidgeSpace, linear_space
+from mlrank.solvers.scales import scale_notes
 
 __all__ = ["MLLOC", "Groups", "LocModel", "column_spread", "divided", "label_groups"]
 
@@ -251,6 +252,7 @@ class MLLOC:
         """Alternate between machines, codes and prototypes, and learn to predict codes."""
         begun = self.prepare(train) if prepared is None else prepared
         machines, C, info = self._alternate(train.Y, begun)
+        info = replace(info, notes=info.notes + scale_notes(train, info.converged or self.scale))
         coef = begun.rows.coef(begun.rows.parts(C), self.code_lam * train.n_samples)
         assert begun.rows.rows is not None
         intercept = C.mean(axis=0) - coef @ begun.rows.rows.mean

@@ -68,6 +68,7 @@ from mlrank.solvers.mlr.rows import (
     label_mix,
 )
 from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
+from mlrank.solvers.scales import scale_notes
 
 __all__ = [
     "Ascent",
@@ -267,7 +268,9 @@ class MultiLabelRanking:
         problem = RankingProblem(labels, C, label_mix(train.Y, self.correlation))
         rows = ready if isinstance(ready, LinearRows) else ready.gram(self.gamma)
         ranked = self._solved(rows, problem, train)
-        info = FitInfo(ranked.n_iter, ranked.primal, ranked.optimality, ranked.optimality <= self.tol, ranked.notes)
+        converged = ranked.optimality <= self.tol
+        notes = ranked.notes + scale_notes(train, converged)
+        info = FitInfo(ranked.n_iter, ranked.primal, ranked.optimality, converged, notes)
         if prepared is None and isinstance(ready, Kept):
             ready.rows.forget()
         model = self._model(problem.mixed(ranked.coefficients), ready, info)

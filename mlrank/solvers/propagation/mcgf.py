@@ -36,6 +36,7 @@ from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_not_n
 from mlrank.solvers.models import TransductiveModel
 from mlrank.solvers.propagation.systems import GraphSolution, LikeRows, label_cosines, sylvester
 from mlrank.solvers.row_graph import GRAPH_SETTINGS, GraphSettings, RowGraph
+from mlrank.solvers.scales import scale_notes
 
 __all__ = [
     "MCGF",
@@ -136,8 +137,8 @@ class MCGF:
             np.fill_diagonal(corr, 0.0)
             scores = scores + self.a * (scores @ corr)
         scores = _with_constants(scores, train.Y, telling)
-        notes = rows.notes + _notes(rows, ~telling)
         converged = solution.optimality <= self.tol
+        notes = rows.notes + _notes(rows, ~telling) + scale_notes(train, converged)
         return rows.model(scores, FitInfo(solution.n_iter, objective, solution.optimality, converged, notes))
 
     def _targets(self, rows: RowGraph, Y: BoolArray, telling: BoolArray) -> FloatArray:

@@ -35,6 +35,7 @@ from mlrank.solvers.models import TransductiveModel
 from mlrank.solvers.propagation.parts import part_by_part
 from mlrank.solvers.propagation.systems import GraphSolution, dense_laplacian, label_cosines, sylvester
 from mlrank.solvers.row_graph import GRAPH_SETTINGS, GraphSettings, RowGraph
+from mlrank.solvers.scales import scale_notes
 
 __all__ = [
     "SMSE",
@@ -116,7 +117,8 @@ class SMSE:
         solve = self._clamped if self.variant == "smse1" else self._smoothed
         solution, objective, notes = solve(rows, Y, self._label_laplacian(train.Y))
         converged = solution.optimality <= self.tol
-        info = FitInfo(solution.n_iter, objective, solution.optimality, converged, rows.notes + notes)
+        notes = rows.notes + notes + scale_notes(train, converged)
+        info = FitInfo(solution.n_iter, objective, solution.optimality, converged, notes)
         return rows.model(solution.F, info)
 
     def _label_laplacian(self, Y: BoolArray) -> FloatArray:

@@ -46,6 +46,7 @@ from mlrank.solvers.rank_svm.interior import solve_inside
 from mlrank.solvers.rank_svm.rows import FlatRows, better_dense, check_size, gram_rows
 from mlrank.solvers.rank_svm.settings import RankSettings
 from mlrank.solvers.rank_svm.sparse import SparseRows
+from mlrank.solvers.scales import scale_notes
 
 __all__ = [
     "ALGORITHMS",
@@ -101,7 +102,8 @@ def fitted(prepared: Prepared, settings: RankSettings, train: TrainingSet) -> Li
     """Solve eq. 9 for prepared rows; return the model."""
     solution, kernel = solve(prepared, settings), settings.kernel
     converged = solution.optimality <= settings.tol
-    info = FitInfo(solution.n_iter, solution.primal, solution.optimality, converged, prepared.notes)
+    notes = prepared.notes + scale_notes(train, converged)
+    info = FitInfo(solution.n_iter, solution.primal, solution.optimality, converged, notes)
     beta = kernels.dual_sums(solution.alpha, prepared.pairs.lists, prepared.pairs.n_labels)
     if kernel.kind == "linear":
         return LinearModel(solution.coef, solution.intercept, info, dual_point=DualPoint.of(beta))

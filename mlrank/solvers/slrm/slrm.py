@@ -272,7 +272,7 @@ class SLRM:
         if (never := never_known(train)).any():  # exactly zero at the minimum, where rounding would rank rows
             right = np.where(never[:, None], 0.0, right)
         converged = found.optimality <= self.tol
-        notes = notes if converged else (*notes, *scale_notes(train.X))
+        notes += scale_notes(train, converged)
         info = FitInfo(found.n_iter, found.trace[-1] / half, found.optimality, converged, notes)
         intercept = problem.level - right @ (found.left.T @ problem.labeled.mean)
         return LowRankModel(found.left, right, intercept, found.rank, np.array(found.trace) / half, info)

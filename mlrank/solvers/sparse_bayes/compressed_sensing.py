@@ -232,7 +232,7 @@ class SparseBayesianCS:
         Z = Y @ Phi.T
         ridge = space.certified(space.coef(space.parts(Z), self.sigma), Z, self.sigma)
         notes = unknown_label_notes(train, "they are left out", "their scores come of other labels alone")
-        notes = notes if ridge.error <= TOL else (*notes, *scale_notes(X))
+        notes += scale_notes(train, ridge.error <= TOL)
         converged = residual <= self.tol and ridge.error <= TOL
         info = FitInfo(n_iter, ridge.objective, max(residual, ridge.error), converged, notes)
         return compressed_model(X, space, ridge.coef, Phi, self, info)

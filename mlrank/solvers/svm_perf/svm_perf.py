@@ -44,6 +44,7 @@ from mlrank.kernels.rows import KernelRows
 from mlrank.linalg.sums import column_offsets, scores_of
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_positive, relative_gap
 from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
+from mlrank.solvers.scales import scale_notes
 from mlrank.solvers.svm_perf.interior import solve_inside
 from mlrank.solvers.svm_perf.planes import LabelSearch, LabelSolution, PrimalPoint, Side, swapped
 
@@ -266,7 +267,7 @@ class SVMPerfROC:
             for label, search in zip(labels, found, strict=True):
                 coef[label], intercept[label] = self._scaled(search)
             solutions += [search.solution for search in found]
-        info = self._info(solutions)
+        info = self._info(solutions, train)
         point = None
         if not products.by_weights:  # else planes know their weights alone: their rows would cost more than the fit
             beta = np.zeros((train.n_samples, train.n_labels))
@@ -352,10 +353,11 @@ class SVMPerfROC:
         slope, intercept = log_odds(search.best.scores[rows], positive)
         return slope * search.best.coef, intercept
 
-    def _info(self, solutions: list[LabelSolution]) -> FitInfo:
+    def _info(self, solutions: list[LabelSolution], train: TrainingSet) -> FitInfo:
         primal = sum(solution.primal for solution in solutions)
         gap = relative_gap(primal, sum(solution.dual for solution in solutions))
-        return FitInfo(sum(solution.n_planes for solution in solutions), primal, gap, gap <= self.tol)
+        notes = scale_notes(train, gap <= self.tol)
+        return FitInfo(sum(solution.n_planes for solution in solutions), primal, gap, gap <= self.tol, notes)
 
 
 def _weights(X: Features, coef: FloatArray) -> FloatArray:

@@ -12,8 +12,6 @@ from mlrank.solvers import TrainingSet
 __all__ = ["BACKWARD", "GAP", "RESIDUAL", "Certifier", "Proof", "balanced_sides", "gap_proof", "part_of"]
 
 GAP, RESIDUAL, BACKWARD = "gap", "residual", "backward error"
-# An objective below this part of that of zero weights is rounding.
-NOTHING = LONG(1e-14)
 
 
 @dataclass(frozen=True)
@@ -55,9 +53,8 @@ def gap_proof(primal: Any, dual: Any | None, zero: Any) -> Proof:
     if dual is None:
         note = "the model holds no dual variables: the objective alone was certified"
         return Proof(float(primal), None, GAP, note, float(zero))
-    if primal <= NOTHING * zero:
-        return Proof(float(primal), 0.0, GAP, scale=float(zero))
-    return Proof(float(primal), float((primal - dual) / primal), GAP, scale=float(zero))
+    gap = float((primal - dual) / primal) if primal > 0 else 0.0
+    return Proof(float(primal), gap, GAP, scale=float(zero))
 
 
 def balanced_sides(up: LongArray, down: LongArray) -> tuple[LongArray, LongArray]:

@@ -22,8 +22,11 @@ def check_solver(
     """Check on small problems that a solver does what every solver must do.
 
     The checks cover: scores of the right shape for dense and sparse rows, data that stay unchanged, repeated fits with
-    equal bytes, labels and rows in another order, degenerate labels, a correct certificate. A check that does not apply
-    is skipped with a reason. The exit code is 2 if a check fails.
+    equal bytes, labels and rows in another order, degenerate labels, a correct certificate. On badly scaled problems
+    they cover: certificates that are finite and decide whether a fit converged, rows that are scored alone as among
+    others; and for a solver with `objective_of(model, train)` that the objective reported is the model's, that no other
+    model is below the bound of a gap, and that a closed form is stationary. A check that does not apply is skipped with
+    a reason. The exit code is 2 if a check fails.
 
     Examples:
 

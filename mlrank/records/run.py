@@ -107,19 +107,24 @@ class TimeInfo:
 
 @dataclass(frozen=True)
 class FitRecord:
-    """What a fit says of itself; see `mlrank.solvers.FitInfo`. None stands for NaN."""
+    """What a fit says of itself; see `mlrank.solvers.FitInfo`. None stands for NaN.
+
+    `certificate` is what `optimality` is: "gap", "residual" or "backward error"; None for nothing, or not known.
+    """
 
     n_iter: int
     objective: float | None
     optimality: float | None
     converged: bool
     notes: tuple[str, ...] = ()
+    certificate: str | None = None
 
     @classmethod
-    def of(cls, info: FitInfo) -> "FitRecord":
+    def of(cls, info: FitInfo, certificate: str | None = None) -> "FitRecord":
         """Return the record of a model's info."""
         objective, optimality = _number(float(info.objective)), _number(float(info.optimality))
-        return cls(int(info.n_iter), objective, optimality, bool(info.converged), tuple(map(str, info.notes)))
+        notes = tuple(map(str, info.notes))
+        return cls(int(info.n_iter), objective, optimality, bool(info.converged), notes, certificate)
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,10 @@ def certificates(records: Sequence[RunRecord]) -> Grid:
             (
                 *_named(record),
                 Shown("yes" if info.converged else "no †"),
-                Shown(NONE if optimality is None else f"{optimality:.1e}", value=optimality),
+                Shown(
+                    NONE if optimality is None else f"{optimality:.1e} {info.certificate or ''}".rstrip(),
+                    value=optimality,
+                ),
                 _count(info.n_iter),
                 Shown(NONE if objective is None else f"{objective:.6g}", value=objective),
                 Shown(NONE if seconds is None else f"{seconds:.3g}", value=seconds),
@@ -55,7 +58,7 @@ def certificates(records: Sequence[RunRecord]) -> Grid:
         *("method", "dataset", "split", "reached its tolerance", "certificate", "iterations", "objective"),
         *("fit (s)", "notes"),
     )
-    note = "The certificate is the solver's own measure of the distance from the optimum ('mlrank explain SOLVER')."
+    note = "The certificate bounds the distance from the optimum by the kind named ('mlrank explain SOLVER --run RUN')."
     return Grid("How far each fit came", header, "llllrrrrl", tuple(rows), (note,))
 
 

@@ -128,7 +128,7 @@ def refit(task: Task, task_data: TaskData) -> Refit:
         Y_pred = label_sets(fitted.cut, scores, X_test, rows.test.Y, rows.test.known)
         predict_seconds = time.perf_counter() - started
         measured = evaluate(rows.test.Y, scores, Y_pred, rows.test.known)
-        info = FitRecord.of(fitted.model.info)
+        info = FitRecord.of(fitted.model.info, Capabilities.of(task.chain.solver).certificate)
     except Exception:  # stored as a failed run; the other runs go on
         return Refit(software_info(), error=traceback.format_exc())
     arrays = {"scores": scores, "Y_pred": Y_pred, "Y_true": rows.test.Y, "rows": task.test}

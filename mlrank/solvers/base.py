@@ -7,7 +7,7 @@ hands the result to every grid point with equal SHARED values. ``fit(train)`` al
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
-from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -18,6 +18,7 @@ from mlrank.kernels import KERNELS
 
 __all__ = [
     "Capabilities",
+    "CertificateKind",
     "FitInfo",
     "Model",
     "ModelArrays",
@@ -39,6 +40,7 @@ __all__ = [
 
 # (key, make) -> arrays that were made before under the key, or those of make().
 Arrays: TypeAlias = tuple[np.ndarray[Any, Any], ...]
+CertificateKind: TypeAlias = Literal["gap", "residual", "backward error"]
 NeighborCache: TypeAlias = Callable[[str, Callable[[], Arrays]], Arrays]
 # What defines a model: arrays, and for the rest JSON values.
 ModelArrays: TypeAlias = Mapping[str, np.ndarray[Any, Any] | csr_array]
@@ -154,8 +156,8 @@ class FitInfo:
         Primal objective with the constants of the paper's equation; NaN where there is none.
     optimality : float
         How far the result is at most from the optimum, recomputed from the result itself: a relative duality gap, a
-        relative residual, or 0 for closed forms; the docstring of the solver's module says which. Tables and reports
-        call this number the certificate of the fit.
+        relative residual, or the backward error of a closed form; the solver's ``CERTIFICATE`` says which, and the
+        docstring of its module defines it. NaN where nothing is solved. Tables and reports call it the certificate.
     converged : bool
         Whether `optimality` is at most the solver's `tol`.
     notes : tuple of str
@@ -198,6 +200,7 @@ class Solver(Protocol):
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = False
+    CERTIFICATE: ClassVar[CertificateKind | None] = None
 
     def fit(self, train: TrainingSet, prepared: Any = None) -> Model:
         """Fit the solver on `train`; `prepared` is what ``prepare(train)`` returned, if anything."""
@@ -230,6 +233,13 @@ class Capabilities:
         Whether it has ``canonical()``, which returns the solver with every setting that has no effect at its default.
         Grid points that agree then are fitted once. The result may be another solver of SOLVERS: both then draw with
         the same seed.
+    certificate : "gap", "residual", "backward error" or None
+        ``CERTIFICATE``: what ``FitInfo.optimality`` is. A gap bounds the objective: no weights have one below
+        ``objective * (1 - optimality)``. A residual is that of the equations that a fit solves step by step, a backward
+        error that of a closed form. None where nothing is solved, and for a solver that does not say.
+    states_objective : bool
+        Whether it has ``objective_of(model, train)``, the objective of any model of its kind on a training set from its
+        definition: ``mlrank check-solver`` and ``mlrank certify --trust`` then hold fits to it.
     kernel : str or None
         The kernel; the default one where the solver is given as a class, None where it has no such setting.
     """
@@ -242,6 +252,8 @@ class Capabilities:
     draws: bool
     estimates_cost: bool
     has_canonical: bool
+    certificate: CertificateKind | None
+    states_objective: bool
     kernel: str | None
 
     @classmethod
@@ -263,6 +275,8 @@ class Capabilities:
             draws="seed" in settings,
             estimates_cost=hasattr(solver, "cost"),
             has_canonical=hasattr(solver, "canonical"),
+            certificate=getattr(solver, "CERTIFICATE", None),
+            states_objective=hasattr(solver, "objective_of"),
             kernel=getattr(solver, "kernel", None),
         )
 

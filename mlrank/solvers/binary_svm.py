@@ -28,7 +28,15 @@ from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, t
 from mlrank.kernels import Kernel, canonical
 from mlrank.kernels.exact import long_kernel
 from mlrank.kernels.rows import KernelRows
-from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_positive, relative_gap
+from mlrank.solvers.base import (
+    CertificateKind,
+    FitInfo,
+    TrainingSet,
+    check_choices,
+    check_kernel,
+    check_positive,
+    relative_gap,
+)
 from mlrank.solvers.label_machine import LabelRows, balanced, solve_inside, solve_squared
 from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
 from mlrank.solvers.scales import scale_notes
@@ -90,6 +98,7 @@ class BinarySVM:
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
+    CERTIFICATE: ClassVar[CertificateKind | None] = "gap"
 
     def __post_init__(self) -> None:
         check_positive(self, "C", "tol", "max_iter")

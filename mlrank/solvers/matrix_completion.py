@@ -38,7 +38,14 @@ from scipy.special import expit
 
 from mlrank.arrays import FloatArray, as_dense
 from mlrank.linalg.shrink import largest_singular_value, shrink_singular_values
-from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_positive, unknown_label_notes
+from mlrank.solvers.base import (
+    CertificateKind,
+    FitInfo,
+    TrainingSet,
+    check_choices,
+    check_positive,
+    unknown_label_notes,
+)
 from mlrank.solvers.models import TransductiveModel, all_rows, row_digests
 from mlrank.solvers.scales import scale_notes
 
@@ -233,6 +240,7 @@ class MatrixCompletion:
     USES_UNLABELED: ClassVar[bool] = True
     TRANSDUCTIVE: ClassVar[bool] = True
     USES_KNOWN: ClassVar[bool] = True
+    CERTIFICATE: ClassVar[CertificateKind | None] = "residual"
 
     def __post_init__(self) -> None:
         check_positive(self, "lam", "gamma", "mu", "tol", "max_iter")

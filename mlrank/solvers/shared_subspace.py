@@ -35,7 +35,7 @@ from mlrank.arrays import FloatArray
 from mlrank.kernels import Kernel, canonical
 from mlrank.kernels.rows import KernelRows
 from mlrank.linalg import CenteredRows, center_columns
-from mlrank.solvers.base import FitInfo, TrainingSet, check_kernel, check_not_negative
+from mlrank.solvers.base import CertificateKind, FitInfo, TrainingSet, check_kernel, check_not_negative
 from mlrank.solvers.models import KernelModel, LinearModel
 from mlrank.solvers.ridge import REFINED, REFINEMENTS, TOL, RidgeSpace, better_of, gram_space, linear_space
 from mlrank.solvers.scales import scale_notes
@@ -164,6 +164,7 @@ class SharedSubspace:
     SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
+    CERTIFICATE: ClassVar[CertificateKind | None] = "backward error"
 
     def __post_init__(self) -> None:
         check_not_negative(self, "alpha", "beta")

@@ -173,7 +173,8 @@ def _extras(row: TableRow, columns: Sequence[str]) -> Iterator[Shown]:
         value = row.fit.value
         yield Shown(NONE if value is None else seconds(value), value=value)
     optimality = row.optimality
-    yield Shown(NONE if optimality is None else _scientific(optimality), value=optimality)
+    text = NONE if optimality is None else f"{_scientific(optimality)} {row.certificate or ''}".rstrip()
+    yield Shown(text, value=optimality)
 
 
 def marks_of(row: TableRow) -> str:

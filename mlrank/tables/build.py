@@ -103,6 +103,7 @@ def _row(label: str, pair: Pair, records: Sequence[RunRecord], columns: Sequence
         predict=_cell(done, "predict_seconds"),
         memory=_cell(done, "peak_memory"),
         optimality=max(certificates) if certificates and len(certificates) == len(done) else None,
+        certificate=done[0].fit.certificate if done else None,
         n_not_converged=sum(not record.fit.converged for record in done),
         oracle=any(record.threshold.oracle for record in records),
         transductive=any(record.transductive for record in records),

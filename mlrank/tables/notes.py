@@ -10,7 +10,9 @@ from mlrank.tables.provenance import named_splits, software_notes, warnings_of_d
 __all__ = ["CERTIFICATE", "notes_of", "split_of"]
 
 Methods = Mapping[str, Sequence[RunRecord]]
-CERTIFICATE = "certificate: worst distance from the optimum over the splits, by each solver's own measure; fit: median"
+CERTIFICATE = (
+    "certificate: worst distance from the optimum over the splits, a gap, residual or backward error; fit: median"
+)
 """The note on the column of certificates."""
 
 

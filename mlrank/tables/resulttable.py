@@ -52,6 +52,8 @@ class TableRow:
         Seconds of the fit and of the predictions, bytes of memory.
     optimality : float or None
         The worst certificate over the splits; None if one is unknown.
+    certificate : str or None
+        What it is: "gap", "residual" or "backward error"; None where records do not say.
     n_not_converged : int
     oracle : bool
         Whether the threshold looks at the true labels of the rows it decides on.
@@ -71,6 +73,7 @@ class TableRow:
     predict: TableCell
     memory: TableCell
     optimality: float | None
+    certificate: str | None
     n_not_converged: int
     oracle: bool
     transductive: bool

@@ -27,6 +27,7 @@ class Able(Plain):
     USES_UNLABELED = True
     TRANSDUCTIVE = True
     USES_KNOWN = True
+    CERTIFICATE = "residual"
 
     def prepare(self, train):
         return train
@@ -37,15 +38,19 @@ class Able(Plain):
     def canonical(self):
         return self
 
+    def objective_of(self, model, train):
+        return 0.0
+
 
 def test_a_class_that_declares_nothing_gets_the_defaults():
-    expected = Capabilities((), False, False, False, False, False, False, False, None)
+    expected = Capabilities((), False, False, False, False, False, False, False, None, False, None)
     assert Capabilities.of(Plain) == Capabilities.of(Plain()) == expected
     assert not expected.pairwise
 
 
 def test_everything_declared_is_read():
-    assert Capabilities.of(Able) == Capabilities(("kernel",), True, True, True, True, True, True, True, "rbf")
+    flags = (True,) * 7
+    assert Capabilities.of(Able) == Capabilities(("kernel",), *flags, "residual", True, "rbf")
 
 
 def test_the_kernel_is_that_of_the_solver_given():
@@ -67,3 +72,9 @@ def test_solvers_that_score_only_the_rows_they_were_given(key):
     able = Capabilities.of(SOLVERS[key])
     assert able.transductive == (key in TRANSDUCTIVE)
     assert able.uses_unlabeled == (key in TRANSDUCTIVE | SEMI_SUPERVISED)
+
+
+def test_every_solver_says_what_its_certificate_is_but_neighbors():
+    kinds = {key: Capabilities.of(solver).certificate for key, solver in SOLVERS.items()}
+    assert {key for key, kind in kinds.items() if kind is None} == {"knn", "bknn"}
+    assert set(kinds.values()) == {"gap", "residual", "backward error", None}

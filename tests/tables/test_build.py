@@ -391,7 +391,7 @@ def test_changes_to_the_data_search_and_thresholds_are_noted(make):
         "A: 4 of 40 search trials did not converge",
         "A: 6 of 40 search trials left its metric undefined in some terms, which count as the worst value",
         "thresholds: zero (train scores) for A; svr_midpoint (train scores) for B",
-        "certificate: worst distance from the optimum over the splits, by each solver's own measure; fit: median",
+        "certificate: worst distance from the optimum over the splits, a gap, residual or backward error; fit: median",
         "software: Python 3.11.7, mlrank 0.1.0, commit 111111111111",
     ]
 

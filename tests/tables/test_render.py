@@ -366,3 +366,11 @@ def test_crowded_tables_fit_their_pages(tmp_path, make, layout):
     log = (tmp_path / "t.log").read_text("latin-1")
     assert "Overfull" not in log
     assert "too large" not in log
+
+
+@pytest.mark.parametrize(
+    ("kind", "shown"), [("gap", "3.2e-4 gap"), ("backward error", "3.2e-4 backward error"), (None, "3.2e-4")]
+)
+def test_the_kind_of_a_certificate_is_shown_beside_it(make, kind, shown):
+    (table,) = build_tables([make(info={"optimality": 3.2e-4, "certificate": kind})], SHOWN)
+    assert cells(render(table, "md").splitlines()[4])[-1] == shown

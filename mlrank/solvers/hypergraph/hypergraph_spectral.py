@@ -33,7 +33,14 @@ from mlrank.arrays import BoolArray, Features, FloatArray, with_ones
 from mlrank.hypergraph import EXPANSIONS, expansion_factor, hyperedge_weights
 from mlrank.kernels import Kernel
 from mlrank.linalg import CenteredRows, center_columns, range_basis
-from mlrank.solvers.base import TrainingSet, check_choices, check_kernel, check_not_negative, check_positive
+from mlrank.solvers.base import (
+    CertificateKind,
+    TrainingSet,
+    check_choices,
+    check_kernel,
+    check_not_negative,
+    check_positive,
+)
 from mlrank.solvers.binary_svm import LOSSES
 from mlrank.solvers.hypergraph.heads import HEADS, LinearHead, NeighborModel, ridge_head, svm_head
 from mlrank.solvers.hypergraph.systems import (
@@ -146,6 +153,7 @@ class HypergraphSpectral:
     SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0", "bias", "backend")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
+    CERTIFICATE: ClassVar[CertificateKind | None] = "residual"
 
     def __post_init__(self) -> None:
         check_positive(self, "svm_C", "svm_tol", "ridge_lam", "n_neighbors", "tol", "max_iter")

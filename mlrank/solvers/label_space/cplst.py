@@ -23,7 +23,7 @@ rows than features: with the decomposition U S V' of the rows, Yc'H Yc = (U'Yc)'
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mlrank.solvers.base import TrainingSet
+from mlrank.solvers.base import CertificateKind, TrainingSet
 from mlrank.solvers.label_space.space import LabelSpace, LabelSpaceSettings, label_space, project, signs, solved
 from mlrank.solvers.models import KernelModel, LinearModel
 
@@ -60,6 +60,7 @@ class CPLST:
     SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0", "hat_bias")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
+    CERTIFICATE: ClassVar[CertificateKind | None] = "backward error"
 
     def __post_init__(self) -> None:
         LabelSpaceSettings.of(self)

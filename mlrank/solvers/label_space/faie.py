@@ -27,6 +27,7 @@ import numpy as np
 from mlrank.arrays import FloatArray
 from mlrank.kernels import Kernel
 from mlrank.solvers.base import (
+    CertificateKind,
     TrainingSet,
     check_choices,
     check_not_negative,
@@ -100,6 +101,7 @@ class FaIE:
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
+    CERTIFICATE: ClassVar[CertificateKind | None] = "backward error"
 
     def __post_init__(self) -> None:
         LabelSpaceSettings.of(self)

@@ -17,7 +17,7 @@ eigen-decomposition, once for all settings but those of the kernel; then a k x k
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mlrank.solvers.base import TrainingSet
+from mlrank.solvers.base import CertificateKind, TrainingSet
 from mlrank.solvers.label_space.space import LabelSpace, LabelSpaceSettings, label_space, project, signs, solved
 from mlrank.solvers.models import KernelModel, LinearModel
 
@@ -50,6 +50,7 @@ class PLST:
     SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
+    CERTIFICATE: ClassVar[CertificateKind | None] = "backward error"
 
     def __post_init__(self) -> None:
         LabelSpaceSettings.of(self)

@@ -32,6 +32,7 @@ from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features
 from mlrank.kernels import Kernel
 from mlrank.linalg import CenteredRows
 from mlrank.solvers.base import (
+    CertificateKind,
     FitInfo,
     ModelArrays,
     ModelMeta,
@@ -223,6 +224,7 @@ class MLLOC:
     SHARED: ClassVar[tuple[str, ...]] = ("n_groups", "kernel", "gamma", "degree", "coef0", "scale", "seed")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
+    CERTIFICATE: ClassVar[CertificateKind | None] = "gap"
 
     def __post_init__(self) -> None:
         check_components(self, "n_groups")

@@ -48,6 +48,7 @@ from mlrank.kernels import Kernel, canonical
 from mlrank.kernels.exact import long_kernel
 from mlrank.kernels.rows import KernelRows
 from mlrank.solvers.base import (
+    CertificateKind,
     FitInfo,
     TrainingSet,
     check_choices,
@@ -222,6 +223,7 @@ class MultiLabelRanking:
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
+    CERTIFICATE: ClassVar[CertificateKind | None] = "gap"
 
     def __post_init__(self) -> None:
         check_positive(self, "C", "tol", "max_iter")

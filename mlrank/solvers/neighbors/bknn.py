@@ -15,8 +15,8 @@ one (erratum 4.3). A row that stands in the data twice is still its double's nei
 
 Rows without labels are nobody's neighbors, a label without rows scores -1, and where no label has a row every label
 scores 0. A label with fewer than b rows sums over those it has, and so scores lower (erratum 4.5). Nothing is iterated:
-`optimality` is 0, and there is no objective. The distances are exact and their computation is shared by all labels, see
-`ClassNeighbors`: n_scored * n_train * (n_features + labels per row) operations.
+there is neither an objective nor a certificate. The distances are exact and their computation is shared by all labels,
+see `ClassNeighbors`: n_scored * n_train * (n_features + labels per row) operations.
 """
 
 from collections.abc import Mapping
@@ -198,6 +198,6 @@ class BalancedKNN:
         notes = near.projection.info.notes if near.projection is not None else ()
         if short:
             notes += (f"{short} of {train.n_labels} labels have fewer than {self.n_neighbors} rows",)
-        info = FitInfo(1, float("nan"), 0.0, True, notes)
+        info = FitInfo(1, float("nan"), float("nan"), True, notes)
         parts = (near.X, near.Y, near.projection, int(self.n_neighbors), 2.0 * square)
         return BalancedNeighbors(*parts, self.aggregate, self.self_neighbor, info)

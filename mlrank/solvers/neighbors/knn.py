@@ -3,7 +3,7 @@
 The baseline that class-balanced neighbors are measured against. Rows without labels are neighbors like others. Of
 equally near rows those with the lower numbers count. A training row is not its own neighbor in
 ``model.training_scores()``, which thresholds are fitted to; ``decision_function`` takes any row for a new one. Nothing
-is iterated: `optimality` is 0, and there is no objective.
+is solved: there is neither an objective nor a certificate, and `optimality` is nan.
 """
 
 from dataclasses import dataclass
@@ -94,4 +94,4 @@ class KNN:
         """Keep the rows of `train`."""
         few = (f"{train.n_samples} rows, fewer than {self.n_neighbors} neighbors",)
         notes = few if train.n_samples < self.n_neighbors else ()
-        return Neighbors(train.X, train.Y, int(self.n_neighbors), FitInfo(1, float("nan"), 0.0, True, notes))
+        return Neighbors(train.X, train.Y, int(self.n_neighbors), FitInfo(1, float("nan"), float("nan"), True, notes))

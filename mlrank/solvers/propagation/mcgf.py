@@ -32,7 +32,7 @@ from scipy.sparse import block_array, csr_array
 
 from mlrank.arrays import BoolArray, FloatArray
 from mlrank.graphs import component_of, laplacian, without_means
-from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
+from mlrank.solvers.base import CertificateKind, FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
 from mlrank.solvers.models import TransductiveModel
 from mlrank.solvers.propagation.systems import GraphSolution, LikeRows, label_cosines, sylvester
 from mlrank.solvers.row_graph import GRAPH_SETTINGS, GraphSettings, RowGraph
@@ -107,6 +107,7 @@ class MCGF:
     SHARED: ClassVar[tuple[str, ...]] = GRAPH_SETTINGS
     USES_UNLABELED: ClassVar[bool] = True
     TRANSDUCTIVE: ClassVar[bool] = True
+    CERTIFICATE: ClassVar[CertificateKind | None] = "residual"
 
     def __post_init__(self) -> None:
         check_positive(self, "b", "tol", "max_iter")

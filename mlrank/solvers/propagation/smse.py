@@ -30,7 +30,7 @@ from scipy.sparse import csr_array, diags_array
 
 from mlrank.arrays import BoolArray, FloatArray
 from mlrank.graphs import component_of, laplacian
-from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
+from mlrank.solvers.base import CertificateKind, FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
 from mlrank.solvers.models import TransductiveModel
 from mlrank.solvers.propagation.parts import part_by_part
 from mlrank.solvers.propagation.systems import GraphSolution, dense_laplacian, label_cosines, sylvester
@@ -95,6 +95,7 @@ class SMSE:
     SHARED: ClassVar[tuple[str, ...]] = GRAPH_SETTINGS
     USES_UNLABELED: ClassVar[bool] = True
     TRANSDUCTIVE: ClassVar[bool] = True
+    CERTIFICATE: ClassVar[CertificateKind | None] = "residual"
 
     def __post_init__(self) -> None:
         check_positive(self, "mu", "tau", "tol", "max_iter")

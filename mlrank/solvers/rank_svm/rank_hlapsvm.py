@@ -29,7 +29,7 @@ from mlrank.arrays import FloatArray
 from mlrank.hypergraph import euclidean_distance, intra_class_distance, laplacian_gram
 from mlrank.kernels.exact import long_kernel
 from mlrank.linalg.sums import column_offsets, less_offsets
-from mlrank.solvers.base import TrainingSet, check_choices, check_not_negative
+from mlrank.solvers.base import CertificateKind, TrainingSet, check_choices, check_not_negative
 from mlrank.solvers.models import KernelModel, LinearModel
 from mlrank.solvers.rank_svm.certificate import GivenRows, RankPenalty
 from mlrank.solvers.rank_svm.descent import Pairs
@@ -93,6 +93,7 @@ class RankHLapSVM:
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
+    CERTIFICATE: ClassVar[CertificateKind | None] = "gap"
 
     def __post_init__(self) -> None:
         RankSettings.of(self)

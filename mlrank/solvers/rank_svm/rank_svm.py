@@ -37,7 +37,7 @@ from mlrank.arrays import FloatArray, as_dense, take_rows
 from mlrank.kernels import Kernel
 from mlrank.kernels.exact import long_kernel
 from mlrank.kernels.rows import check_gram
-from mlrank.solvers.base import FitInfo, TrainingSet
+from mlrank.solvers.base import CertificateKind, FitInfo, TrainingSet
 from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
 from mlrank.solvers.rank_svm import kernels
 from mlrank.solvers.rank_svm.certificate import GivenRows
@@ -221,6 +221,7 @@ class RankSVM:
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
+    CERTIFICATE: ClassVar[CertificateKind | None] = "gap"
 
     def __post_init__(self) -> None:
         RankSettings.of(self)

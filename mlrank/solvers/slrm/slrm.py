@@ -40,6 +40,7 @@ from mlrank.graphs import gaussian_graph, self_tuning_graph
 from mlrank.graphs.weights import SYMMETRIZE
 from mlrank.linalg import CenteredRows
 from mlrank.solvers.base import (
+    CertificateKind,
     FitInfo,
     TrainingSet,
     check_choices,
@@ -182,6 +183,7 @@ class SLRM:
     USES_UNLABELED: ClassVar[bool] = True
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
+    CERTIFICATE: ClassVar[CertificateKind | None] = "gap"
 
     def __post_init__(self) -> None:
         check_positive(self, "n_neighbors", "scale_neighbor", "tol", "max_iter")

@@ -32,6 +32,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, take_rows
 from mlrank.solvers.base import (
+    CertificateKind,
     FitInfo,
     TrainingSet,
     check_choices,
@@ -112,6 +113,7 @@ class SparseBayesianCS:
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
+    CERTIFICATE: ClassVar[CertificateKind | None] = "backward error"
 
     def __post_init__(self) -> None:
         check_components(self)

@@ -42,7 +42,15 @@ from mlrank.kernels.exact import ACCURACY, expansion_error, long_expansion, long
 from mlrank.kernels.factor import factor_gram
 from mlrank.kernels.rows import KernelRows
 from mlrank.linalg.sums import column_offsets, scores_of
-from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_kernel, check_positive, relative_gap
+from mlrank.solvers.base import (
+    CertificateKind,
+    FitInfo,
+    TrainingSet,
+    check_choices,
+    check_kernel,
+    check_positive,
+    relative_gap,
+)
 from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
 from mlrank.solvers.scales import scale_notes
 from mlrank.solvers.svm_perf.interior import solve_inside
@@ -205,6 +213,7 @@ class SVMPerfROC:
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
+    CERTIFICATE: ClassVar[CertificateKind | None] = "gap"
 
     def __post_init__(self) -> None:
         check_positive(self, "C", "tol", "max_iter")

@@ -22,13 +22,17 @@ def explain(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="A metric, solver, threshold, projection, verdict or recipe.",
+            help="A metric, solver, threshold, projection, verdict or recipe; with --run also a method of the run.",
             autocompletion=complete_topic,
         ),
     ] = None,
     run: Annotated[
         Path | None,
-        typer.Option("--run", metavar="RUN", help="Results folder: its values in the metric, by each rule."),
+        typer.Option(
+            "--run",
+            metavar="RUN",
+            help="Results folder: its values in the metric, by each rule; or the certificates of its fits.",
+        ),
     ] = None,
     method: Methods = None,
     as_json: Json = False,
@@ -36,7 +40,8 @@ def explain(
     """Explain a name: its definition, where it comes from, its settings. Without a name: list what can be explained.
 
     For a metric also what mlrank, scikit-learn, Mulan and MEKA do where definitions leave cases open (a label that is
-    absent, a tied pair, a row without labels), with --run the value of stored runs under each of these rules.
+    absent, a tied pair, a row without labels), with --run the value of stored runs under each of these rules. For a
+    solver, or a method of the run, --run puts the numbers of the run into the definition of its certificate.
 
     Examples:
 
@@ -44,6 +49,7 @@ def explain(
     * `mlrank explain f1_macro`
     * `mlrank explain f1_macro --run results/quickstart`
     * `mlrank explain rank_svm`
+    * `mlrank explain Rank-SVM --run results/quickstart`
     * `mlrank explain svr_midpoint`
     * `mlrank explain imageclef`
     * `mlrank explain matches` (a verdict on a number of a paper)
@@ -54,6 +60,8 @@ def explain(
     if name is None:
         _list(as_json)
         return
+    if run is not None:
+        name, method = _solver_of(run, name, method)
     found = topics.explain(name)
     values = [] if run is None else [_values(found, run, method)]
     if as_json:
@@ -86,11 +94,13 @@ def _list(as_json: bool) -> None:
 def _values(found: Sequence["Topic"], run: Path, methods: Sequence[str] | None) -> "Grid":
     from mlrank.cli.folders import read_folders
     from mlrank.errors import UserError, unknown_name
-    from mlrank.explain import values_of
+    from mlrank.explain import certificates_of, values_of
 
     metric = next((topic.name for topic in found if topic.kind == "metric"), None)
-    if metric is None:
-        raise UserError(f"--run goes with a metric, '{found[0].name}' is a {found[0].kind}")
+    solver = next((topic.name for topic in found if topic.kind == "solver"), None)
+    if metric is None and solver is None:
+        what = f"'{found[0].name}' is a {found[0].kind}"
+        raise UserError(f"--run goes with a metric, a solver or a method of the run, {what}")
     stored = read_folders([run])
     known = dict.fromkeys(record.method for record in stored.records)
     for name in methods or ():
@@ -99,7 +109,20 @@ def _values(found: Sequence["Topic"], run: Path, methods: Sequence[str] | None) 
     records = [record for record in stored.records if record.done and (not methods or record.method in methods)]
     if not records:
         raise UserError("no run is finished without failure", run)
-    return values_of(metric, records, stored.arrays)
+    if metric is not None:
+        return values_of(metric, records, stored.arrays)
+    records = [record for record in records if record.solver == solver]
+    if not records:
+        raise UserError(f"no finished run has the solver '{solver}'", run)
+    return certificates_of(records)
+
+
+def _solver_of(run: Path, name: str, methods: list[str] | None) -> tuple[str, list[str] | None]:
+    """Return the solver of a method of the run, and the method as the only one; what is given for another name."""
+    from mlrank.cli.folders import read_folders
+
+    solvers = {record.method: record.solver for record in read_folders([run]).records}
+    return (solvers[name], [name]) if name in solvers and ":" not in solvers[name] else (name, methods)
 
 
 def _print(topic: "Topic") -> None:

@@ -104,6 +104,7 @@ def _solver(name: str) -> Topic:
         (able.uses_unlabeled, "It uses rows without labels, the test rows among them (‡ in tables)."),
         (able.transductive, "Its models score only rows that were there when it was fitted."),
         (able.uses_known, "It leaves unknown label entries out."),
+        (able.certificate is not None, f"Its certificate is a {able.certificate} (with --run: the numbers of a run)."),
     ]
     flags = [words for applies, words in notes if applies]
     return _settings_topic("solver", name, documented(found), f"solver: {name}", flags)

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from mlrank.cli import app
 from mlrank.errors import UserError
-from mlrank.explain import explain, topics, values_of
+from mlrank.explain import certificates_of, explain, topics, values_of
 from mlrank.explain.documented import documented, reflow
 from mlrank.metrics import METRICS
 from mlrank.recipes import load_recipe
@@ -199,7 +199,11 @@ def test_json(folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["rank_svm", "--run", "FOLDER"], "--run goes with a metric, 'rank_svm' is a solver"),
+        (
+            ["zero", "--run", "FOLDER"],
+            "--run goes with a metric, a solver or a method of the run, 'zero' is a threshold",
+        ),
+        (["mlr", "--run", "FOLDER"], "no finished run has the solver 'mlr'"),
         (["f1_macro", "--run", "FOLDER", "--method", "C"], "unknown method 'C'"),
         (["f1"], "unknown metric, solver, threshold, projection, verdict or recipe 'f1'"),
     ],
@@ -207,6 +211,32 @@ def test_json(folder):
 def test_what_cannot_be_explained_is_told(folder, words, message):
     with pytest.raises(UserError, match=message):
         invoke(*(folder if word == "FOLDER" else word for word in words))
+
+
+@pytest.mark.parametrize(
+    ("solver", "kind", "shown"),
+    [
+        ("rank_svm", "gap", "(200 - 198) / 200 = 0.01: the optimum is from 198 to 200"),
+        ("rank_svm", None, "(200 - 198) / 200 = 0.01: the optimum is from 198 to 200"),
+        ("smse", "residual", "|r| / |b| = 0.01"),
+        ("plst", "backward error", "|r| / |z| = 0.01"),
+        ("own:Solver", None, "0.01"),
+    ],
+)
+def test_the_numbers_of_a_run_are_put_into_the_definition_of_its_certificate(solver, kind, shown):
+    (record,) = table({"A": {"x": [0.5]}})
+    info = dataclasses.replace(record.fit, objective=200.0, optimality=0.01, certificate=kind)
+    grid = certificates_of([dataclasses.replace(record, solver=solver, settings={"tol": 0.1}, info=info)])
+    assert grid.rows[0][4].text == shown
+    assert grid.rows[0][5].text == "at most tol = 0.1: reached"
+    word = "none" if solver.startswith("own") else kind or "gap"
+    assert word in grid.notes[0]
+
+
+def test_a_method_of_a_run_stands_for_its_solver(folder):
+    text = invoke("A", "--run", folder)
+    assert "(solver)" in text
+    assert "Certificates of the runs" in text
 
 
 def test_the_help_has_examples():

@@ -12,12 +12,17 @@ It is ordinary discriminant analysis of rows repeated once for each label. Rows 
 count for nothing. S_w^+ of a singular S_w throws away the directions in which classes do not scatter, often the best
 ones; S_t^+ keeps them, and gives the same directions where S_w is regular on the range of S_t (erratum 4.8).
 
+`objective` is the maximum. It is a closed form: with U and its eigenvalues, `optimality` is the larger of the entries
+of U'DU - I and, for each direction u, |S_b u - eigenvalue D u| / |S_b u|, by products with the rows as they were given
+and with features divided by their lengths. Where S_w is singular and S_t is not, no direction reaches a part of S_b u:
+only what lies along U then counts. It has converged up to 1e-6.
+
 A direction lies in the span of the rows less m, so with fewer labeled rows than features everything is computed in
 coordinates of that span, and sparse rows are only ever multiplied. Cost: min(n, d)^2 max(n, d) + min(n, d)^3.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, svd
@@ -26,7 +31,7 @@ from scipy.sparse import diags_array, issparse
 from mlrank.arrays import BoolArray, Features, FloatArray
 from mlrank.errors import UserError
 from mlrank.linalg import CenteredRows, without_constants
-from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
+from mlrank.solvers.base import CertificateKind, FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
 from mlrank.solvers.models import Projection
 
 __all__ = ["BLDA", "Projection"]
@@ -37,6 +42,8 @@ SCALES = ("metric", "spread")
 RANK_TOLERANCE = 1e-10
 # Class means that scatter less than this part of the rows, in squares, differ by rounding alone.
 MEANS_TOLERANCE = 1e-24
+# The certificate up to which a closed form counts as solved.
+TOL = 1e-6
 
 
 class Scatters(NamedTuple):
@@ -46,6 +53,7 @@ class Scatters(NamedTuple):
     ----------
     total : (r, r) ndarray
     between : (n_labels, r) ndarray, row k is sqrt(n_k)(m_k - m)
+    incidence : (n_rows, n_labels) ndarray, which takes the rows of a label together: B = incidence' rows
     lift : (n_rows, r) ndarray, or None where coordinates are features
         The columns of X_weighted' @ lift are the axes of the coordinates.
     rows : rows less m, each times the square root of its number of labels, by products
@@ -53,12 +61,39 @@ class Scatters(NamedTuple):
 
     total: FloatArray
     between: FloatArray
+    incidence: FloatArray
     lift: FloatArray | None
     rows: "WeightedRows"
 
     def features(self, U: FloatArray) -> FloatArray:
         """Return the directions `U`, given in coordinates, as directions of features."""
         return U if self.lift is None else self.rows.transpose_times(self.lift @ U)
+
+    def error(self, U: FloatArray, eigenvalues: FloatArray, metric: "Metric") -> float:
+        """Return the backward error of directions (n_features, r), by products with the rows."""
+        outputs = self.rows.times(U)
+        means = self.incidence.T @ outputs
+        between, total = self.rows.transpose_times(self.incidence @ means), self.rows.transpose_times(outputs)
+        D = total - metric.within * between + metric.ridge * U
+        apart = float(np.abs(U.T @ D - np.eye(U.shape[1])).max())
+        rest = between - D * eigenvalues
+        if metric.singular:
+            rest, between = U.T @ rest, U.T @ between
+        else:  # features count alike, whatever their scale
+            lengths = self.rows.centered.lengths[:, None]
+            rest, between = (
+                np.divide(part, lengths, out=np.zeros_like(part), where=lengths > 0) for part in (rest, between)
+            )
+        size = np.linalg.norm(between, axis=0)
+        return max(apart, float((np.linalg.norm(rest, axis=0) / np.where(size > 0, size, 1.0)).max()))
+
+
+class Metric(NamedTuple):
+    """D = S_t - within S_b + ridge I, and whether it is singular where S_t is not."""
+
+    within: float
+    ridge: float
+    singular: bool
 
 
 class WeightedRows:
@@ -71,6 +106,10 @@ class WeightedRows:
     def transpose_times(self, V: FloatArray) -> FloatArray:
         """Return the product of the transposed rows with `V`."""
         return self.centered.transpose_times(self.root[:, None] * V)
+
+    def times(self, V: FloatArray) -> FloatArray:
+        """Return the product of the rows with `V`."""
+        return self.root[:, None] * self.centered.times(V)
 
     def gram(self, dual: bool) -> FloatArray:
         """Return the matrix of inner products of rows, or of columns."""
@@ -114,6 +153,8 @@ class BLDA:
     ridge: float = 0.0
     scale: str = "metric"
 
+    CERTIFICATE: ClassVar[CertificateKind] = "backward error"
+
     def __post_init__(self) -> None:
         if self.n_components is not None:
             check_positive(self, "n_components")
@@ -137,35 +178,41 @@ class BLDA:
         X, weight = without_constants(train.X[labeled]), carried[labeled].astype(np.float64)
         mean = np.asarray(weight @ X).ravel() / weight.sum()
         scatters = _scatters(X, train.Y[labeled], weight, mean)
-        eigenvalues, U = self._directions(scatters, train.n_features)
+        eigenvalues, U, metric = self._directions(scatters, train.n_features)
         r = min(self.n_components or train.n_labels - 1, train.n_labels - 1, len(eigenvalues))
         if r == 0:
             raise UserError(f"blda needs labels whose rows differ in the mean, found none among {train.n_labels}")
         coef = _with_signs(scatters.features(U[:, :r]))
+        error = scatters.error(coef, eigenvalues[:r], metric)
         if self.scale == "spread":
             coef *= np.sqrt(weight.sum())
         asked = self.n_components or train.n_labels - 1
         notes = (f"{r} directions instead of {asked}: the class means span no more",) if r < asked else ()
-        info = FitInfo(1, float(eigenvalues[:r].sum()), 0.0, True, notes)
+        info = FitInfo(1, float(eigenvalues[:r].sum()), error, error <= TOL, notes)
         return Projection(coef, -(mean @ coef), eigenvalues[:r], info)
 
-    def _directions(self, scatters: Scatters, n_features: int) -> tuple[FloatArray, FloatArray]:
-        """Return eigenvalues, largest first, and U in coordinates, with all directions of S_b."""
+    def _directions(self, scatters: Scatters, n_features: int) -> tuple[FloatArray, FloatArray, Metric]:
+        """Return eigenvalues, largest first, and U in coordinates, with all directions of S_b, and what D is."""
         total, between = scatters.total, scatters.between
         rounding = MEANS_TOLERANCE * float(np.trace(total))
         if np.vdot(between, between) <= rounding:
-            return np.zeros(0), np.zeros((len(total), 0))
+            return np.zeros(0), np.zeros((len(total), 0)), Metric(0.0, 0.0, True)
         within = total - between.T @ between
         # What this difference rounds to where nothing is left.
         noise = len(total) * np.finfo(np.float64).eps * float(np.trace(total))
         D = total if self.denominator == "total" else within
-        if self.ridge > 0:
-            D = D + self.ridge * np.trace(D) / n_features * np.eye(len(D))
-        whitening = _whitening(D, noise)
-        if self.denominator == "auto" and whitening.shape[1] < len(total):
+        part = float(self.denominator != "total")
+        ridge = self.ridge * float(np.trace(D)) / n_features if self.ridge > 0 else 0.0
+        if ridge > 0:
+            D = D + ridge * np.eye(len(D))
+        whitening, singular = _whitening(D, noise), False
+        if self.denominator != "total" and whitening.shape[1] < len(total):
             wider = _whitening(total, noise)
-            whitening = wider if wider.shape[1] > whitening.shape[1] else whitening
-        return _parted(whitening, between, rounding)
+            singular = wider.shape[1] > whitening.shape[1]
+            if singular and self.denominator == "auto":
+                whitening, part, ridge, singular = wider, 0.0, 0.0, False
+        metric = Metric(part, ridge, singular)
+        return (*_parted(whitening, between, rounding), metric)
 
 
 def _scatters(X: Features, Y: BoolArray, weight: FloatArray, mean: FloatArray) -> Scatters:
@@ -175,12 +222,12 @@ def _scatters(X: Features, Y: BoolArray, weight: FloatArray, mean: FloatArray) -
     scale = np.divide(1.0, np.sqrt(counts), out=np.zeros(len(counts)), where=counts > 0)
     incidence = Y * scale / np.sqrt(weight)[:, None]
     if X.shape[0] >= X.shape[1]:
-        return Scatters(rows.gram(dual=False), rows.transpose_times(incidence).T, None, rows)
+        return Scatters(rows.gram(dual=False), rows.transpose_times(incidence).T, incidence, None, rows)
     values, vectors = eigh(rows.gram(dual=True), driver="evd", overwrite_a=True, check_finite=False)
     keep = values > max(RANK_TOLERANCE * values[-1], 0.0)
     values, vectors = values[keep], vectors[:, keep]
     root = np.sqrt(values)
-    return Scatters(np.diag(values), (incidence.T @ vectors) * root, vectors / root, rows)
+    return Scatters(np.diag(values), (incidence.T @ vectors) * root, incidence, vectors / root, rows)
 
 
 def _whitening(D: FloatArray, noise: float) -> FloatArray:

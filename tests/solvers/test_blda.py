@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, random_array
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from mlrank.errors import UserError
-from mlrank.solvers import PROJECTIONS, TrainingSet
+from mlrank.solvers import PROJECTIONS, Capabilities, TrainingSet, blda
 from mlrank.solvers.blda import BLDA
 from tests.solvers.problems import SCENARIOS, load, random_problem
 
@@ -220,3 +220,38 @@ def test_wrong_settings_are_refused(wrong, message):
 
 def test_it_is_known_by_its_key():
     assert PROJECTIONS["blda"] is BLDA
+
+
+@pytest.mark.parametrize("settings", [{}, {"denominator": "total"}, {"ridge": 0.1}, {"scale": "spread"}])
+@pytest.mark.parametrize("shape", [(60, 5, 4), (20, 40, 4)])
+def test_the_backward_error_is_that_of_the_eigenproblem_on_the_given_rows(settings, shape, monkeypatch):
+    n, d, k = shape
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    train = TrainingSet(X, X[:, :3] @ rng.standard_normal((3, k)) + 0.5 * rng.standard_normal((n, k)) > 0.4)
+    info = BLDA(**settings).fit(train).info
+    assert info.converged
+    assert 0 < info.optimality < 1e-12
+
+    def turned(whitening, between, rounding, whole=blda._parted):
+        values, U = whole(whitening, between, rounding)
+        return values, U + 1e-4 * np.roll(U, 1, axis=1)
+
+    monkeypatch.setattr(blda, "_parted", turned)
+    wrong = BLDA(**settings).fit(train).info
+    assert not wrong.converged
+    assert 1e-5 < wrong.optimality < 1e-2
+
+
+def test_directions_that_a_huge_feature_hides_are_not_claimed_to_be_found():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 5))
+    Y = X @ rng.standard_normal((5, 4)) > 0.4
+    X[:, 1] *= 1e7
+    info = BLDA().fit(TrainingSet(X, Y)).info
+    assert not info.converged
+    assert info.optimality > 1e-6
+
+
+def test_its_certificate_is_a_backward_error():
+    assert Capabilities.of(BLDA).certificate == "backward error"

@@ -14,12 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from mlrank.errors import UserError, os_errors
+from mlrank.hardware import available_memory
 
 __all__ = [
     "DAMAGED",
     "Archive",
     "archive_bytes",
     "check_storable",
+    "check_unpacked_size",
     "dump_json",
     "npz_bytes",
     "numbered",
@@ -93,6 +95,19 @@ def short_names(names: Sequence[str]) -> list[str] | dict[str, int]:
     """
     first = numbered(names)
     return list(names) if first is None else {"from": first, "count": len(names)}
+
+
+def check_unpacked_size(archive: IO[bytes]) -> None:
+    """Raise ValueError if the members of a zip file, of any origin, take more bytes than memory has once unpacked.
+
+    Their headers may claim what they like: reading a member ends at the size that the archive gives for it.
+    """
+    with zipfile.ZipFile(archive) as members:
+        size = sum(member.file_size for member in members.infolist())
+    archive.seek(0)
+    memory = available_memory()
+    if memory is not None and size > memory:
+        raise ValueError(f"{size} bytes when unpacked, {memory:.0f} are free")
 
 
 def npz_bytes(arrays: Arrays) -> bytes:

@@ -65,4 +65,4 @@ def _width_for(shown: Sequence["RenderableType"]) -> int:
         needed = max(map(Segment.get_line_length, lines), default=0)
         if needed <= width:
             return width
-        width += 1
+        width = needed  # no width between the two has room: a wider part never needs less

@@ -1,5 +1,6 @@
 """Recipes: one YAML file per table of a paper, read into frozen objects and checked as a whole."""
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -103,7 +104,16 @@ def load_recipe(name: str, folder: Path | None = None) -> Recipe:
     known = recipes(folder)
     if name not in known:  # a name with a path in it is never known
         raise UserError(unknown_name("recipe", name, known))
-    data, positions = load_yaml((folder or _shipped()) / f"{name}.yaml")
+    return _shipped_recipe(name) if folder is None else _read(folder, name)
+
+
+@functools.cache
+def _shipped_recipe(name: str) -> Recipe:
+    return _read(_shipped(), name)
+
+
+def _read(folder: Path, name: str) -> Recipe:
+    data, positions = load_yaml(folder / f"{name}.yaml")
     try:
         recipe = Recipe.model_validate(data)
     except ValidationError as error:

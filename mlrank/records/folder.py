@@ -17,7 +17,7 @@ from mlrank.records.atomic import dump_json, make_folder, npz_bytes, os_errors, 
 from mlrank.records.journal import Journal
 from mlrank.records.run import FORMAT, RunRecord
 from mlrank.records.software import environment
-from mlrank.stored import DAMAGED, short_names
+from mlrank.stored import DAMAGED, check_unpacked_size, short_names
 
 if TYPE_CHECKING:
     from mlrank.yamlfile import YamlMapping
@@ -273,6 +273,7 @@ class RunFolder:
         with os_errors("read the arrays of the run", path):
             content = io.BytesIO(path.read_bytes())
         try:
+            check_unpacked_size(content)
             with np.load(content, allow_pickle=False) as stored:
                 return {name: stored[name] for name in stored.files}
         except DAMAGED as error:

@@ -7,22 +7,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from mlrank.search.fits import project
 from mlrank.search.task_data import TaskData, TaskRows
 from mlrank.search.tasks import Task
 from mlrank.search.threads import hold_numba, one_thread
-from mlrank.solvers import SOLVERS, Capabilities
+from mlrank.solvers import Capabilities
 
 __all__ = ["Estimate", "Pilot", "workers_that_fit"]
 
 # Rows of the two pilot fits.
 PILOT_ROWS = (150, 450)
-# A process before any data: 130 MB, and 65 more where compiled loops are loaded; and what scikit-learn takes, which
-# machines of the libraries and distances of a kernel load.
-PROCESS_BYTES = 165e6
-LIBRARY_BYTES = 8e7
-LOADING_SOLVERS = ("binary_svm", "ml_loc", "hypergraph_spectral")
+# A process before any data, and what it takes beside that for the libraries that a fit loads.
+PROCESS_BYTES = 70e6
+LIBRARY_BYTES = {"numba": 110e6, "scikit-learn": 80e6}
 USABLE = 0.8
 
 
@@ -88,12 +87,17 @@ class Pilot:
 
     def memory(self, n_samples: int) -> float:
         """Return the bytes that a process takes which makes a fit on so many rows; nothing is fitted."""
-        return PROCESS_BYTES + LIBRARY_BYTES * self._loads_library + self._cost(n_samples)[1]
+        return PROCESS_BYTES + sum(map(LIBRARY_BYTES.__getitem__, self._loads)) + self._cost(n_samples)[1]
 
     @property
-    def _loads_library(self) -> bool:
-        solvers = [SOLVERS[key] for key in LOADING_SOLVERS]
-        return getattr(self.solver, "kernel", None) == "rbf" or type(self.solver) in solvers
+    def _loads(self) -> set[str]:
+        able = Capabilities.of(self.solver)
+        loads = set(able.loads)
+        if issparse(self.task_data.X) or able.kernel not in (None, "linear", "precomputed"):
+            loads.add("numba")
+        if able.kernel == "rbf":
+            loads.add("scikit-learn")  # for its distances
+        return loads
 
     def _cost(self, n_samples: int) -> tuple[float, float]:
         estimates = Capabilities.of(self.solver).estimates_cost

@@ -201,6 +201,7 @@ class Solver(Protocol):
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = False
     CERTIFICATE: ClassVar[CertificateKind | None] = None
+    LOADS: ClassVar[tuple[str, ...]] = ("numba",)
 
     def fit(self, train: TrainingSet, prepared: Any = None) -> Model:
         """Fit the solver on `train`; `prepared` is what ``prepare(train)`` returned, if anything."""
@@ -240,6 +241,9 @@ class Capabilities:
     states_objective : bool
         Whether it has ``objective_of(model, train)``, the objective of any model of its kind on a training set from its
         definition: ``mlrank check-solver`` and ``mlrank certify --trust`` then hold fits to it.
+    loads : tuple of str
+        ``LOADS``: what a process loads for a fit to dense rows without a kernel and what takes much memory, "numba"
+        (compiled loops), "scikit-learn" or both. A class that declares nothing is taken to load numba.
     kernel : str or None
         The kernel; the default one where the solver is given as a class, None where it has no such setting.
     """
@@ -254,6 +258,7 @@ class Capabilities:
     has_canonical: bool
     certificate: CertificateKind | None
     states_objective: bool
+    loads: tuple[str, ...]
     kernel: str | None
 
     @classmethod
@@ -277,6 +282,7 @@ class Capabilities:
             has_canonical=hasattr(solver, "canonical"),
             certificate=getattr(solver, "CERTIFICATE", None),
             states_objective=hasattr(solver, "objective_of"),
+            loads=tuple(getattr(solver, "LOADS", ("numba",))),
             kernel=getattr(solver, "kernel", None),
         )
 

@@ -99,6 +99,7 @@ class BinarySVM:
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
     CERTIFICATE: ClassVar[CertificateKind | None] = "gap"
+    LOADS: ClassVar[tuple[str, ...]] = ("numba", "scikit-learn")
 
     def __post_init__(self) -> None:
         check_positive(self, "C", "tol", "max_iter")

@@ -241,6 +241,7 @@ class MatrixCompletion:
     TRANSDUCTIVE: ClassVar[bool] = True
     USES_KNOWN: ClassVar[bool] = True
     CERTIFICATE: ClassVar[CertificateKind | None] = "residual"
+    LOADS: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         check_positive(self, "lam", "gamma", "mu", "tol", "max_iter")

@@ -165,6 +165,7 @@ class SharedSubspace:
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     CERTIFICATE: ClassVar[CertificateKind | None] = "backward error"
+    LOADS: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         check_not_negative(self, "alpha", "beta")

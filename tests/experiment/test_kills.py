@@ -5,22 +5,12 @@ import subprocess
 import sys
 import time
 
-import numpy as np
-
 from mlrank.config import load_config
 from mlrank.experiment import run
 from mlrank.records import RunFolder
 from mlrank.search.shared_memory import map_folder
-from tests.experiment.kills import ROOT, finish, journal_keys, kill_at_random, slow_config, start
+from tests.experiment.kills import ROOT, finish, journal_keys, slow_config, start
 from tests.experiment.test_run import contents
-
-
-def test_a_run_killed_at_random_points_ends_with_the_same_bytes(tmp_path, monkeypatch):
-    config = slow_config(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    kill_at_random(config, tmp_path / "killed", np.random.default_rng(5), times=1, most_jobs=1)
-    whole = run(load_config(config), tmp_path / "whole", jobs=1)
-    assert contents(RunFolder(tmp_path / "killed" / "small")) == contents(whole)
 
 
 def test_processes_that_start_at_the_same_moment_do_not_get_into_each_others_way(tmp_path):

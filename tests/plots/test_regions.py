@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
-from mlrank.plots import FORMATS, RegionFigure, RegionPanel, render_regions
+from mlrank.plots import RegionFigure, RegionPanel, render_regions
 from mlrank.plots.canvas import COLORS
 
 LINE = np.linspace(-2, 2, 5)
@@ -27,7 +27,7 @@ FIGURE = RegionFigure(
 )
 
 
-@pytest.mark.parametrize("fmt", FORMATS)
+@pytest.mark.parametrize("fmt", ["svg"])  # test_panels has all
 def test_equal_figures_are_equal_files_of_their_format(fmt):
     content = render_regions(FIGURE, fmt)
     assert content == render_regions(replace(FIGURE), fmt)

@@ -290,6 +290,15 @@ def test_damaged_arrays_are_named(tmp_path, content):
         results.run_arrays(record())
 
 
+def test_arrays_that_claim_more_than_memory_are_not_unpacked(tmp_path, monkeypatch):
+    results = RunFolder(tmp_path)
+    results.write_run(record(), {"scores": np.zeros((1000, 100))})  # packed to less than a hundredth
+    monkeypatch.setattr("mlrank.stored.available_memory", lambda: 1e5)
+    with pytest.raises(UserError, match=r"Rank-SVM.npz: damaged arrays") as refused:
+        results.run_arrays(record())
+    assert "800128 bytes when unpacked" in str(refused.value.__cause__)
+
+
 def test_names_that_differ_in_case_never_overwrite_each_other(tmp_path, monkeypatch):
     results = RunFolder(tmp_path)
     results.write_run(record(method="svm"), {})

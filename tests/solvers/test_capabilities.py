@@ -28,6 +28,7 @@ class Able(Plain):
     TRANSDUCTIVE = True
     USES_KNOWN = True
     CERTIFICATE = "residual"
+    LOADS = ()
 
     def prepare(self, train):
         return train
@@ -43,14 +44,14 @@ class Able(Plain):
 
 
 def test_a_class_that_declares_nothing_gets_the_defaults():
-    expected = Capabilities((), False, False, False, False, False, False, False, None, False, None)
+    expected = Capabilities((), False, False, False, False, False, False, False, None, False, ("numba",), None)
     assert Capabilities.of(Plain) == Capabilities.of(Plain()) == expected
     assert not expected.pairwise
 
 
 def test_everything_declared_is_read():
     flags = (True,) * 7
-    assert Capabilities.of(Able) == Capabilities(("kernel",), *flags, "residual", True, "rbf")
+    assert Capabilities.of(Able) == Capabilities(("kernel",), *flags, "residual", True, (), "rbf")
 
 
 def test_the_kernel_is_that_of_the_solver_given():

@@ -55,7 +55,7 @@ def nearest_in_simplex(A):
     return np.maximum(A - low[:, None], 0)
 
 
-def printed(X, signs, lam, mu, gamma=1.0, features="ls", constraint="none", bias="ones", steps=20_000):
+def printed(X, signs, lam, mu, gamma=1.0, features="ls", constraint="none", bias="ones", steps=6000):
     """Return (Z, b) of the fixed-point iteration without momentum, with whole decompositions, and a shorter step."""
     n, k = signs.shape
     d, count = X.shape[1], np.count_nonzero(signs)
@@ -128,7 +128,7 @@ def test_the_printed_iteration_ends_there_too(settings, sparse):
 def test_a_bias_for_each_label():
     train, X, signs = small()
     model = MatrixCompletion(bias="labels", mu=0.02, tol=1e-7, max_iter=20_000).fit(train)
-    Z, b = printed(X, signs, 1.0, 0.02, bias="labels", steps=20_000)
+    Z, b = printed(X, signs, 1.0, 0.02, bias="labels", steps=6000)
     assert model.decision_function(X) == pytest.approx(Z[:, :3] + b, abs=1e-4)
     plain = MatrixCompletion(bias="none", mu=0.02, tol=1e-7).fit(train)
     assert model.info.objective < plain.info.objective

@@ -154,6 +154,7 @@ class HypergraphSpectral:
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     CERTIFICATE: ClassVar[CertificateKind | None] = "residual"
+    LOADS: ClassVar[tuple[str, ...]] = ("numba", "scikit-learn")
 
     def __post_init__(self) -> None:
         check_positive(self, "svm_C", "svm_tol", "ridge_lam", "n_neighbors", "tol", "max_iter")

@@ -61,6 +61,7 @@ class CPLST:
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     CERTIFICATE: ClassVar[CertificateKind | None] = "backward error"
+    LOADS: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         LabelSpaceSettings.of(self)

@@ -102,6 +102,7 @@ class FaIE:
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
     CERTIFICATE: ClassVar[CertificateKind | None] = "backward error"
+    LOADS: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         LabelSpaceSettings.of(self)

@@ -51,6 +51,7 @@ class PLST:
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     CERTIFICATE: ClassVar[CertificateKind | None] = "backward error"
+    LOADS: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         LabelSpaceSettings.of(self)

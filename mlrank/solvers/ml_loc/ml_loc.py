@@ -225,6 +225,7 @@ class MLLOC:
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     CERTIFICATE: ClassVar[CertificateKind | None] = "gap"
+    LOADS: ClassVar[tuple[str, ...]] = ("numba", "scikit-learn")
 
     def __post_init__(self) -> None:
         check_components(self, "n_groups")

@@ -21,6 +21,8 @@ LONG = np.longdouble
 LongArray = npt.NDArray[np.longdouble]
 # Numbers of a block.
 BLOCK = 1 << 21
+# What sums of kernel values may lose of scores.
+CANCELLED = 1e-6
 
 
 def dense_rows(X: Features, at: slice | npt.NDArray[Any] = slice(None)) -> LongArray:
@@ -126,8 +128,18 @@ class GramRows:
     A: LongArray
 
     def outputs(self) -> LongArray:
-        """Return the scores of the rows without an intercept."""
-        return self.K @ self.A
+        """Return the scores of the rows without an intercept.
+
+        Raises
+        ------
+        UserError
+            If they are sums that cancel by more than the digits of long doubles.
+        """
+        scores = self.K @ self.A
+        lost = 2 * np.finfo(LONG).eps * (np.abs(self.K) @ np.abs(self.A))
+        if not (lost <= CANCELLED * (1 + np.abs(scores))).all():
+            raise UserError("its scores are sums that cancel beyond long doubles: `scale: standard`")
+        return scores
 
     def inner(self) -> LongArray:
         """Return the inner products (n_labels, n_labels) of the weights."""

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from mlrank.arrays import FloatArray
@@ -11,8 +10,8 @@ from mlrank.solvers.base import ModelArrays, ModelMeta
 
 __all__ = ["DUALS", "DualPoint"]
 
-# Bytes of an entry: of a sparse matrix with its column, and of a dense one in single precision.
-SPARSE_BYTES, DENSE_BYTES = 12, 4
+# Bytes of an entry: of a sparse matrix with its column, and of a dense one.
+SPARSE_BYTES, DENSE_BYTES = 12, 8
 
 
 @dataclass(frozen=True)
@@ -21,19 +20,19 @@ class DualPoint:
 
     Parameters
     ----------
-    beta : (n_samples, n_labels) csr_array, or an ndarray of float32 where most entries are not 0
-        What row i adds to the weights of label k: w_k = sum_i beta_ik phi(x_i). Half the bytes of the scores of the
-        training rows at most.
+    beta : (n_samples, n_labels) csr_array, or an ndarray where most entries are not 0
+        What row i adds to the weights of label k: w_k = sum_i beta_ik phi(x_i). No more bytes than the scores of the
+        training rows, and in double precision: features far from zero multiply what rounding leaves of it.
     """
 
-    beta: csr_array | npt.NDArray[np.float32]
+    beta: csr_array | FloatArray
 
     @classmethod
     def of(cls, beta: FloatArray) -> "DualPoint":
         """Return the dual point of an array (n_samples, n_labels)."""
         if SPARSE_BYTES * np.count_nonzero(beta) < DENSE_BYTES * beta.size:
             return cls(csr_array(beta))
-        return cls(beta.astype(np.float32))
+        return cls(beta)
 
     def arrays(self) -> ModelArrays:
         """Return `beta`."""

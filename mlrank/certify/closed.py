@@ -82,6 +82,9 @@ def _regressions(solver: Any, train: TrainingSet) -> tuple[_Regression, _Regress
     lam = LONG(1e-6) * size if solver.lam == "auto" else LONG(solver.lam)
     if lam <= 0:
         raise UserError("lam is 0: least squares of least norm is not certified")
+    X = dense_rows(train.X)
+    if gram and np.finfo(LONG).eps * np.abs(kernel_values(solver, X, X)).max() > lam / 1e9:
+        raise UserError("its kernel values are too large to be centered in long doubles: `scale: standard`")
     regression = _Regression(G, lam, gram)
     bias = getattr(solver, "hat_bias", "center")
     hat = regression if bias == "center" else _Regression(_rows(solver, train, bias), lam, gram)

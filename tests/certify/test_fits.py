@@ -4,12 +4,15 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from mlrank.api import save_model
 from mlrank.certify import CertifiedFit, certify_model, certify_run
+from mlrank.certify.fits import _Claim, _verdict
+from mlrank.certify.proof import Proof
 from mlrank.config import parse_config
 from mlrank.errors import UserError
 from mlrank.experiment import run
@@ -234,3 +237,10 @@ def test_misuse_is_one_line(folder, mlrank):  # noqa: F811
         code, out, err = mlrank(*words)
         assert (code, out, err.count("\n")) == (1, "", 1)
         assert reason in err
+
+
+@pytest.mark.parametrize(("rebuilt", "verdict"), [(True, "objective confirmed"), (False, "differs")])
+def test_a_weaker_bound_of_its_own_disproves_nothing(rebuilt, verdict):
+    claim = _Claim(RANK, "slrm", SimpleNamespace(tol=1e-4), 2.0, 1e-5, True)
+    assert _verdict(claim, Proof(2.0, 1e-3, "gap", rebuilt=rebuilt)).verdict == verdict
+    assert _verdict(claim, Proof(2.1, 1e-6, "gap", rebuilt=rebuilt)).verdict == "differs"

@@ -342,9 +342,7 @@ def test_every_kind_is_drawn_or_says_why_not(kind, material):
         return
     figures = figures_of_kind(kind, material)
     assert list(figures) == NAMES[kind]
-    first = next(iter(figures.values()))
-    assert render(first, "svg") == render(first, "svg")
-    assert b"<svg" in render(first, "svg")
+    assert b"<svg" in render(next(iter(figures.values())), "svg")
 
 
 def test_an_unknown_kind_is_named_with_the_nearest(material):

@@ -38,7 +38,8 @@ def test_the_toys_figure_is_drawn_from_its_runs_alone(tmp_path):
     assert "no run" not in svg
 
 
-def test_methods_without_a_run_are_told(tmp_path):
+def test_methods_without_a_run_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("mlrank.recipes.run.FIGURE_FORMATS", ("svg", "png"))
     recipe = load_recipe("mlr-toy")
     folder = RunFolder.create(tmp_path, "mlr-toy")
     drawn(recipe, folder)

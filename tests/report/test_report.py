@@ -83,8 +83,14 @@ RECORDS = [
 ]
 
 
-def test_everything_that_the_folder_tells_is_on_the_page():
-    page = Page(made(RECORDS, n_planned=8))
+@pytest.fixture(scope="module")
+def page_of_records():
+    """The page of RECORDS, of which eight were planned."""
+    return made(RECORDS, n_planned=8)
+
+
+def test_everything_that_the_folder_tells_is_on_the_page(page_of_records):
+    page = Page(page_of_records)
     said = page.sections
     assert "5 done of 8 planned, 1 failed" in said["summary"]
     assert "f1_macro on x: A (0.5500)" in said["summary"]
@@ -99,16 +105,16 @@ def test_everything_that_the_folder_tells_is_on_the_page():
     assert "learning: no learning curve" in said["figures"]
 
 
-def test_tables_of_runs_have_a_row_for_each():
-    settings, certificates = Page(made(RECORDS)).tables[-2:]
+def test_tables_of_runs_have_a_row_for_each(page_of_records):
+    settings, certificates = Page(page_of_records).tables[-2:]
     assert settings[5][:4] == ["C", "x", "r0", "C=8"]
     assert len(settings) == 1 + 6
     assert certificates[5] == ["C", "x", "r0", "no †", "1.0e-04", "3", "1", "0.5", "slow"]
     assert len(certificates) == 1 + 5  # the failed run has none
 
 
-def test_nothing_is_loaded_and_no_id_is_used_twice():
-    text = made(RECORDS)
+def test_nothing_is_loaded_and_no_id_is_used_twice(page_of_records):
+    text = page_of_records
     page = Page(text)
     assert len(page.ids) == len(set(page.ids))
     assert all(load.startswith(("#", "data:")) for load in page.loads)

@@ -102,8 +102,7 @@ def test_many_rows_are_taken_in_blocks(monkeypatch):
     assert blocks.values == pytest.approx(plain.values, abs=1e-7)
 
 
-@pytest.mark.parametrize("coding", ["signs", "zero_one"])
-@pytest.mark.parametrize("lam2", [0.0, 0.05, 1.0])
+@pytest.mark.parametrize(("lam2", "coding"), [(0.0, "signs"), (0.05, "signs"), (0.05, "zero_one"), (1.0, "signs")])
 def test_no_half_step_raises_the_objective(lam2, coding):
     X, Y = random_problem(30, 4, 5)
     solver = MLLOC(n_groups=3, lam1=0.1, lam2=lam2, coding=coding, scale=False, tol=1e-8)

@@ -150,3 +150,15 @@ def test_penalized_objective_is_unaffected_by_the_names():
     X, Y = random_problem()
     model = RankSVM(C=2.0, bias="none", tol=1e-8).fit(TrainingSet(csr_array(X), Y))
     assert model.info.objective == pytest.approx(rank_primal(model.coef, X, Y, 2.0), rel=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_intercepts_that_rank_all_pairs_have_the_objective_zero(kernel):
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((24, 6)), np.zeros((24, 3), dtype=bool)
+    Y[:, 0], Y[6, 2] = True, True
+    model = RankSVM(kernel=kernel, bias="free").fit(TrainingSet(X, Y))
+    assert (model.info.objective, model.info.optimality, model.info.converged) == (0.0, 0.0, True)
+    F = model.decision_function(X)
+    assert (F[:, 0] - F[:, 1] >= 1).all()
+    assert F[6, 2] - F[6, 1] >= 1

@@ -118,6 +118,8 @@ def fitted(prepared: Prepared, settings: RankSettings, train: TrainingSet) -> Li
 DENSE_CELLS = 10**6
 # By so much, relative, may a bound exceed the objective.
 ROUNDING = 1e-9
+# An objective so small, beside that of zero weights, may be one of 0; by so much intercepts then grow to show it.
+NOTHING, SLACK = 1e-9, 1e-6
 ALGORITHMS = {"dcd": descend, "frank_wolfe": frank_wolfe}
 
 
@@ -163,6 +165,11 @@ def _judged(prepared: Prepared, solution: RankSolution, upper: FloatArray) -> Ra
         omega = beta.T @ rows.penalized_rows()
         weights = rows.weights(np.column_stack([omega, np.zeros(len(omega))]) if rows.free else omega)[0]
     primal = given.primal(solution.coef, solution.intercept, upper, pairs.lists)
+    if rows.free and primal <= NOTHING * float(upper @ pairs.size):
+        # Where intercepts alone rank all pairs, the optimum is 0 and rounding is all that the gap would measure.
+        zeros, intercept = np.zeros_like(solution.coef), (1.0 + SLACK) * solution.intercept
+        if given.primal(zeros, intercept, upper, pairs.lists) == 0.0:
+            return replace(solution, coef=zeros, intercept=intercept, primal=0.0, dual=0.0)
     dual = given.dual(beta, float(solution.alpha.sum()), weights)
     if dual > primal * (1.0 + ROUNDING):
         # Rounding has the upper hand; weights of zero have the dual value 0.

@@ -66,5 +66,4 @@ GRAPHS = Family(
         "mcgf": SOLVERS["mcgf"](),
     },
     strength=None,
-    skip=("duplicate rows",),  # equal rows have scores of their own, which a row alone does not
 )

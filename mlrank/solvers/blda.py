@@ -28,11 +28,12 @@ import numpy as np
 from scipy.linalg import eigh, svd
 from scipy.sparse import diags_array, issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray
+from mlrank.arrays import BoolArray, Features, FloatArray, as_features
 from mlrank.errors import UserError
 from mlrank.linalg import CenteredRows, without_constants
 from mlrank.solvers.base import CertificateKind, FitInfo, TrainingSet, check_choices, check_not_negative, check_positive
 from mlrank.solvers.models import Projection
+from mlrank.solvers.scales import scale_notes
 
 __all__ = ["BLDA", "Projection"]
 
@@ -44,6 +45,8 @@ RANK_TOLERANCE = 1e-10
 MEANS_TOLERANCE = 1e-24
 # The certificate up to which a closed form counts as solved.
 TOL = 1e-6
+# Features whose lengths are so many times apart are brought to one length.
+APART = 1e3
 
 
 class Scatters(NamedTuple):
@@ -177,19 +180,36 @@ class BLDA:
             raise UserError(f"blda needs rows with labels, found none among {train.n_samples}")
         X, weight = without_constants(train.X[labeled]), carried[labeled].astype(np.float64)
         mean = np.asarray(weight @ X).ravel() / weight.sum()
+        unit = self._unit(X, mean)
+        if unit is not None:
+            X, mean = as_features(X @ diags_array(1.0 / unit)) if issparse(X) else X / unit, mean / unit
         scatters = _scatters(X, train.Y[labeled], weight, mean)
         eigenvalues, U, metric = self._directions(scatters, train.n_features)
         r = min(self.n_components or train.n_labels - 1, train.n_labels - 1, len(eigenvalues))
         if r == 0:
             raise UserError(f"blda needs labels whose rows differ in the mean, found none among {train.n_labels}")
-        coef = _with_signs(scatters.features(U[:, :r]))
+        coef = scatters.features(U[:, :r])
         error = scatters.error(coef, eigenvalues[:r], metric)
+        if unit is not None:
+            coef, mean = coef / unit[:, None], mean * unit
+        coef = _with_signs(coef)
         if self.scale == "spread":
             coef *= np.sqrt(weight.sum())
         asked = self.n_components or train.n_labels - 1
-        notes = (f"{r} directions instead of {asked}: the class means span no more",) if r < asked else ()
+        fewer = f"{r} directions instead of {asked}: the class means span no more"
+        notes = (fewer,) * (r < asked) + scale_notes(train, error <= TOL)
         info = FitInfo(1, float(eigenvalues[:r].sum()), error, error <= TOL, notes)
         return Projection(coef, -(mean @ coef), eigenvalues[:r], info)
+
+    def _unit(self, X: Features, mean: FloatArray) -> FloatArray | None:
+        """Return lengths of features that are far apart, on which directions do not depend without a ridge."""
+        if self.ridge > 0 or X.shape[0] < X.shape[1]:
+            return None
+        lengths = CenteredRows(X, mean).lengths
+        used = lengths[lengths > 0]
+        if not used.size or used.max() <= APART * used.min():
+            return None
+        return np.where(lengths > 0, lengths, 1.0)
 
     def _directions(self, scatters: Scatters, n_features: int) -> tuple[FloatArray, FloatArray, Metric]:
         """Return eigenvalues, largest first, and U in coordinates, with all directions of S_b, and what D is."""

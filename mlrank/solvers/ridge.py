@@ -40,6 +40,7 @@ from mlrank.solvers.base import FitInfo
 from mlrank.solvers.models import KernelModel, LinearModel
 
 __all__ = [
+    "GRADED_SIDE",
     "TOL",
     "Ridge",
     "RidgeSpace",

@@ -187,4 +187,10 @@ def check_shift(fit: AdversaryFit) -> Iterator[str]:
         yield f"a constant added to all rows changes the objective by {apart:.2e}"
 
 
-CHECKS = (check_info, check_objective, check_rivals, check_closed_form, check_scores, check_shift)
+def check_own(fit: AdversaryFit) -> Iterator[str]:
+    """What the family checks by itself."""
+    if fit.family.own is not None:
+        yield from fit.family.own(fit.solver, fit.model, fit.train)
+
+
+CHECKS = (check_info, check_objective, check_rivals, check_closed_form, check_scores, check_shift, check_own)

@@ -33,6 +33,7 @@ class Family:
     nonnegative : variants that need features of at least 0
     shift_free : variants whose scores no constant added to all rows changes
     skip : beginnings of the names of problems that mean nothing to the family
+    own : (solver, model, train) -> what is wrong, found by a check of the family's own
     pending : whether faults are known and not mended yet; ``make test`` then leaves the family out
     """
 
@@ -45,6 +46,7 @@ class Family:
     nonnegative: tuple[str, ...] = ()
     shift_free: tuple[str, ...] = ()
     skip: tuple[str, ...] = ()
+    own: Callable[[Any, Model, TrainingSet], Iterable[str]] | None = None
     pending: bool = False
 
     def solver(self, variant, factor=1.0):

@@ -10,6 +10,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
+from mlrank.errors import UserError
 from tests.adversary.checks import CHECKS, AdversaryFit
 from tests.adversary.families import FAMILIES, VARIANTS
 from tests.adversary.problems import FORMS, NAMES, AdversaryProblem, draw
@@ -50,7 +51,7 @@ def judge(family_name: str, variant: str, problem: AdversaryProblem) -> Adversar
             seconds = time.perf_counter() - began
             fit = AdversaryFit(family, variant, solver, problem, train, model)
             faults = tuple(fault for check in CHECKS for fault in check(fit))
-    except ValueError as error:
+    except (ValueError, UserError) as error:
         return AdversaryOutcome(variant, problem, "refused", (str(error),))
     except Exception as error:  # 5. nothing else may be raised, warnings included
         return AdversaryOutcome(variant, problem, "false", (f"raised {type(error).__name__}: {error}",))

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.linalg import subspace_angles
+from scipy.linalg import eigh, subspace_angles
 from scipy.sparse import csr_array
 
 from mlrank.hypergraph import expansion_factor
-from mlrank.solvers import TrainingSet
+from mlrank.linalg import center_columns
+from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.hypergraph.hypergraph_spectral import HypergraphSpectral
 from tests.solvers.problems import SCENARIOS, load, random_problem
 
@@ -437,3 +438,29 @@ def test_degenerate_problems_have_a_defined_result(problem, method, lam, way, sp
 def test_settings_that_do_not_go_together_are_refused(settings, message):
     with pytest.raises(ValueError, match=message):
         HypergraphSpectral(**settings)
+
+
+@pytest.mark.parametrize("method", ["exact", "lstsq"])
+@pytest.mark.parametrize("backend", ["direct", "iterative"])
+def test_a_column_far_larger_than_others_does_not_hide_their_residual(method, backend):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 6))
+    Y = X @ rng.standard_normal((6, 3)) + rng.standard_normal((40, 3)) > 0.3
+    ratio = np.where(np.arange(6) == 1, 1e6, 1.0)
+    solver = SOLVERS["hypergraph_spectral"](method=method, backend=backend, head="ridge", lam=1e-3)
+    found = solver.fit_projection(TrainingSet(ratio * X, Y))
+    assert found.info.converged
+    # The same with columns of one scale and the penalty changed to match: a stacked problem of least squares.
+    Xc = X - X.mean(axis=0)
+    stacked = np.vstack([Xc, np.diag(np.sqrt(1e-3) / ratio)])
+    if method == "lstsq":
+        target = solver._target(TrainingSet(X, Y)).basis
+        best = np.linalg.lstsq(stacked, np.vstack([target, np.zeros((6, target.shape[1]))]), rcond=None)[0]
+        assert ratio[:, None] * found.coef == pytest.approx(best, abs=1e-6 * np.abs(best).max())
+    else:
+        H = center_columns(expansion_factor(Y, "clique", np.ones(3)))
+        edges = Xc.T @ H
+        values, vectors = eigh(edges @ edges.T, stacked.T @ stacked)
+        assert found.eigenvalues == pytest.approx(values[::-1][: len(found.eigenvalues)], rel=1e-6)
+        best = vectors[:, ::-1][:, : len(found.eigenvalues)]
+        assert np.abs(ratio[:, None] * found.coef) == pytest.approx(np.abs(best), abs=1e-5 * np.abs(best).max())

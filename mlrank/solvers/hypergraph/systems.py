@@ -8,6 +8,7 @@ The directions W of hypergraph spectral learning: from one ridge system, and by 
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from scipy.sparse import issparse
 from mlrank.arrays import FloatArray
 from mlrank.linalg import BlockLanczos, CenteredRows, GramOperator, SymmetricOperator, block_cg, range_basis
 from mlrank.solvers.base import FitInfo
+from mlrank.solvers.ridge import GRADED_SIDE, RidgeSpace, linear_space
 
 __all__ = [
     "BACKENDS",
@@ -48,6 +50,8 @@ BASIS_BYTES = 2 << 30
 START_TOLERANCE = 1e-14
 # How often a tolerance is tightened by ten where the certificate is of another norm than the iteration's.
 TIGHTENINGS = 4
+# Features whose lengths are so many times apart are brought to one length in residuals.
+APART = 1e3
 
 
 class Solved(NamedTuple):
@@ -57,7 +61,8 @@ class Solved(NamedTuple):
     ----------
     coef : (n_features, r), or (n_samples, r) dual coefficients of a kernel
     explained : (r, r) B'W
-    target, residual : (r, r) B'B and R'R with R = B - (Xc'Xc + lam I) W, in feature space
+    target, residual : (r, r) B'B and R'R with R = B - (Xc'Xc + lam I) W, in feature space, where features are far
+        apart with each divided by its length
     n_iter : int
     direct : bool
         Whether a smaller tolerance would change nothing.
@@ -82,6 +87,16 @@ class Spectrum(NamedTuple):
         values, vectors = eigh(gram, driver="evd", overwrite_a=True, check_finite=False)
         keep = values > len(values) * np.finfo(np.float64).eps * max(values[-1], 0.0)
         return cls(values[keep], vectors[:, keep])
+
+
+def worst_target(solved: Solved) -> float:
+    """Return the relative residual of the normal equations of the target where it is largest."""
+    pairs = zip(np.diagonal(solved.residual), np.diagonal(solved.target), strict=True)
+    return max((_relative(float(over), float(under)) for over, under in pairs), default=0.0)
+
+
+def _relative(square: float, scale: float) -> float:
+    return float(np.sqrt(max(square, 0.0) / scale)) if scale > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -130,8 +145,48 @@ class RidgeSystem:
     def solve(self, H: FloatArray, lam: float, tol: float, max_iter: int, name: str) -> Solved:
         """Return W for the orthonormal targets `H`, (n_samples, r), to the relative residual `tol`.
 
-        Targets of equal `name` must be equal: they share a basis.
+        Targets of equal `name` must be equal: they share a basis. Features of far unlike length are brought to one
+        length in the residual, which one of them would fill; where that is too large, a decomposition of the rows
+        themselves takes the place of their Gram matrix's.
         """
+        solved = self._solve(H, lam, tol, max_iter, name)
+        if H.shape[1] == 0 or self.unit is None:
+            return solved
+        solved = self._equilibrated(H, lam, solved)
+        if worst_target(solved) <= tol or self._graded is None:
+            return solved
+        ridge = self._graded.certified(self._graded.coef(self._graded.parts(H), lam), H, lam)
+        explained = H.T @ ridge.fitted
+        found = Solved(ridge.coef.T, (explained + explained.T) / 2, solved.target, solved.residual, solved.n_iter, True)
+        return min(solved, self._equilibrated(H, lam, found), key=worst_target)
+
+    @cached_property
+    def unit(self) -> FloatArray | None:
+        """Lengths of the features, 1 for one of zeros; None where they are not far apart, or there is a kernel."""
+        if self.rows is None:
+            return None
+        lengths = self.rows.lengths
+        used = lengths[lengths > 0]
+        apart = used.size and float(used.max()) > APART * float(used.min())
+        return np.where(lengths > 0, lengths, 1.0) if apart else None
+
+    @cached_property
+    def _graded(self) -> RidgeSpace | None:
+        rows = self.rows
+        if rows is None or min(rows.shape) > GRADED_SIDE:
+            return None
+        return linear_space(rows, centered=bool(rows.shifted)).graded
+
+    def _equilibrated(self, H: FloatArray, lam: float, solved: Solved) -> Solved:
+        """Return the solution with B'B and the residual of features of one length."""
+        assert self.rows is not None
+        assert self.unit is not None
+        B, coef = self.rows.transpose_times(H), solved.coef
+        rest = B - self.rows.transpose_times(self.rows.times(coef)) - lam * coef
+        B, rest = B / self.unit[:, None], rest / self.unit[:, None]
+        return solved._replace(target=B.T @ B, residual=rest.T @ rest)
+
+    def _solve(self, H: FloatArray, lam: float, tol: float, max_iter: int, name: str) -> Solved:
         n_samples, n_features = self.shape
         smaller = min(n_samples, n_features)
         by_kernel = self.rows is None
@@ -306,7 +361,7 @@ def lstsq_directions(
     """Return the solution of eq. 28, of least norm with lam = 0."""
     solved = system.solve(target.basis, lam, tol, max_iter, name)
     for extra in range(1, TIGHTENINGS + 1):
-        optimality = _worst_target(solved)
+        optimality = worst_target(solved)
         if optimality <= tol or solved.direct or solved.n_iter >= max_iter:
             break
         solved = system.solve(target.basis, lam, tol / 10**extra, max_iter, name)
@@ -322,7 +377,7 @@ def exact_directions(
     for extra in range(TIGHTENINGS + 1):
         solved = system.solve(target.basis, lam, tol / 10**extra, max_iter, name)
         eigenvalues, turn = _small_problem(solved, target.values)
-        optimality = max(_worst_target(solved), _eigen_residual(solved, eigenvalues, turn))
+        optimality = max(worst_target(solved), _eigen_residual(solved, eigenvalues, turn))
         if optimality <= tol or solved.direct or solved.n_iter >= max_iter:
             break
     coef = solved.coef @ turn
@@ -350,16 +405,6 @@ def _eigen_residual(solved: Solved, eigenvalues: FloatArray, turn: FloatArray) -
     return _relative(over, under)
 
 
-def _worst_target(solved: Solved) -> float:
-    """Return the relative residual of the normal equations of the target where it is largest."""
-    pairs = zip(np.diagonal(solved.residual), np.diagonal(solved.target), strict=True)
-    return max((_relative(float(over), float(under)) for over, under in pairs), default=0.0)
-
-
-def _relative(square: float, scale: float) -> float:
-    return float(np.sqrt(max(square, 0.0) / scale)) if scale > 0 else 0.0
-
-
 def _lengths(system: RidgeSystem, coef: FloatArray) -> FloatArray:
     if system.kernel is not None:
         return np.asarray(np.sqrt(np.einsum("ij,ij->j", coef, system.kernel @ coef)))
@@ -383,6 +428,8 @@ def printed_directions(system: RidgeSystem, target: Target, lam: float, unit: bo
     keep = eigenvalues > RANK_TOLERANCE * max(eigenvalues[:1].sum(), 0.0)
     eigenvalues, coef = eigenvalues[keep], np.ascontiguousarray(coef[:, keep])
     left, right = similarity @ coef, metric @ coef * eigenvalues
+    if system.unit is not None:
+        left, right = left / system.unit[:, None], right / system.unit[:, None]
     optimality = _relative(float(((left - right) ** 2).sum()), float((left**2).sum()))
     info = FitInfo(1, float(eigenvalues.sum()), optimality, optimality <= tol)
     return HypergraphDirections(coef / _lengths(system, coef) if unit else coef, eigenvalues, info)

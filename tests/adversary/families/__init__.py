@@ -1,6 +1,6 @@
 """The families of solvers, one module each; a new one is a module here and its line below."""
 
-from tests.adversary.families import binary, mlr, rank, ridge, roc, slrm
+from tests.adversary.families import binary, blocks, mlr, rank, ridge, roc, slrm, spectral
 
 __all__ = ["FAMILIES", "VARIANTS"]
 
@@ -18,6 +18,10 @@ FAMILIES = {
     "ridge_kernels": ridge.KERNELS,
     "subspace": ridge.SUBSPACE,
     "compressed": ridge.COMPRESSED,
+    "hypergraph": spectral.HYPERGRAPH,
+    "blda": spectral.BLDA,
+    "completion": blocks.COMPLETION,
+    "local": blocks.LOCAL,
 }
 # (family, variant)
 VARIANTS = tuple((name, variant) for name, family in FAMILIES.items() for variant in family.solvers)

@@ -24,6 +24,7 @@ FAMILY = Family(
         "svm_perf unit": _SOLVER(C_convention="unit"),
         "svm_perf rbf": _SOLVER(kernel="rbf"),
         "svm_perf polynomial": _SOLVER(kernel="polynomial"),
+        "svm_perf precomputed": _SOLVER(kernel="precomputed"),
     },
     objective=_objective,
     rivals=linear_rivals,

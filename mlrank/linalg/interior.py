@@ -106,7 +106,8 @@ def factored(H: FloatArray) -> Callable[[FloatArray], FloatArray]:
         If H is not positive definite even with a ridge.
     """
     size = np.sqrt(np.maximum(np.diag(H), 1e-300))
-    scaled = H / size / size[:, None]
+    with np.errstate(over="ignore"):  # of rows of which nothing is left; the factorization refuses them
+        scaled = H / size / size[:, None]
     for ridge in (RIDGE, 1e4 * RIDGE, 1e8 * RIDGE):
         scaled[np.diag_indices_from(scaled)] = 1.0 + ridge
         try:
@@ -162,7 +163,8 @@ def interior_point(terms: HingeTerms, tol: float, max_iter: int) -> InteriorPoin
     """Minimize until the relative gap is `tol`, rounding stops the progress, or `max_iter` steps are made."""
     m, c = terms.margin, terms.cost
     # Terms of far larger size than most start with little: they would outweigh all others.
-    u, dual = terms.start, 0.5 * c / np.maximum(1.0, terms.size / max(float(np.median(terms.size)), 1e-300))
+    middle = float(np.median(terms.size)) or float(terms.size.max(initial=0.0)) or 1.0
+    u, dual = terms.start, 0.5 * c / np.maximum(1.0, terms.size / middle)
     excess = np.abs(m) + 1.0
     slack = excess - m
     best = InteriorPoint(u, dual, terms.gap(u, dual), 0)

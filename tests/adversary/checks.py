@@ -10,12 +10,15 @@ from mlrank.arrays import as_dense, as_features
 from mlrank.kernels import Kernel
 from mlrank.solvers import LinearModel, Model, TrainingSet
 from mlrank.solvers.models import KernelModel, LowRankModel, TransductiveModel
+from mlrank.solvers.sparse_bayes.model import CompressedModel
 from tests.adversary.family import Family
 from tests.adversary.problems import AdversaryProblem
 
 __all__ = ["CHECKS", "AdversaryFit"]
 
-OBJECTIVE, SCORES, PREDICTIONS, BACKWARD = 1e-6, 1e-9, 1e-6, 1e-10
+OBJECTIVE, SCORES, BACKWARD = 1e-6, 1e-9, 1e-10
+# Certificates are of codes of labels, of which scores are twice a sum.
+PREDICTIONS = 2e-6
 # What two sums of the same numbers may differ by, relative.
 ROUNDING = 1e-9
 # Objectives below this part of that of zero weights are rounding.
@@ -142,7 +145,7 @@ def check_scores(fit: AdversaryFit) -> Iterator[str]:
 
 def _rounding(model, X) -> float:
     """Return what the order of a sum may change in the scores of a model that is one sum."""
-    if isinstance(model, (LinearModel, LowRankModel)):
+    if isinstance(model, (LinearModel, LowRankModel, CompressedModel)):
         terms = np.abs(X) @ np.abs(model.coef.T)
     elif isinstance(model, KernelModel):
         support = np.asarray(model.X_train) if model.kernel == "precomputed" else as_dense(model.X_train)
@@ -150,7 +153,7 @@ def _rounding(model, X) -> float:
         terms = (np.abs(K) * _conditioning(model, X, support)) @ np.abs(model.dual.T)
     else:
         return 0.0
-    return 4 * EPS * float((terms + np.abs(model.intercept)).max())
+    return 4 * EPS * float((terms + np.abs(getattr(model, "intercept", 0.0))).max())
 
 
 def _conditioning(model, X, Z):

@@ -65,6 +65,8 @@ class GivenExamples:
     def dual(self, beta: FloatArray) -> float:
         """Return the largest dual objective of a part of `beta`."""
         total, norm = float(np.vdot(self.problem.labels.signs, beta)), self._norm(beta)
+        if not np.isfinite(norm):
+            return 0.0
         part = min(1.0, total / norm) if norm > 0 else 1.0
         return max(part * total - 0.5 * part**2 * norm, 0.0)
 

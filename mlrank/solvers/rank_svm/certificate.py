@@ -99,6 +99,8 @@ class GivenRows:
         if self.penalized_bias:
             sums = beta.sum(axis=0)
             square += float(sums @ sums)
+        if not np.isfinite(square):
+            return 0.0
         # Any part of a dual point is one too; the best of them.
         part = min(1.0, total / square) if square > 0 else 1.0
         return max(part * total - 0.5 * part**2 * square, 0.0)

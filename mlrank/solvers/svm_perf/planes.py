@@ -31,6 +31,8 @@ PROGRAM_PART = 0.1
 PROGRAM_STEPS = 20_000
 # Of the line search; a plane costs far more than a trial.
 TRIALS = 6
+# A curvature so far below 0, relative to the other terms, is no rounding of one that is not.
+INDEFINITE = 1e-9
 LINE_TOL = 0.01
 
 
@@ -194,6 +196,10 @@ class LabelSearch:
         cross = float(origin.coef @ (lowest.image - origin.image))
         bend = float((lowest.coef - origin.coef) @ (lowest.image - origin.image))
         start = float(origin.coef @ origin.image)
+        if bend < -INDEFINITE * (abs(start) + abs(cross)):
+            # The objective is convex, so the kernel's digits are lost: a line would lead anywhere.
+            self.stuck = True
+            return
         # Steps of one search are of about the size of the last one's.
         place, low, high = self.step, 0.0, np.inf
         found, at = self.primal, 0.0

@@ -38,10 +38,10 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, as_dense
 from mlrank.kernels import Kernel, canonical
-from mlrank.kernels.exact import ACCURACY, expansion_error, long_expansion, long_kernel
+from mlrank.kernels.exact import ACCURACY, expansion_error, expansion_square, long_expansion, long_kernel
 from mlrank.kernels.factor import factor_gram
 from mlrank.kernels.rows import KernelRows
-from mlrank.linalg.sums import column_offsets, scores_of
+from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
 from mlrank.solvers.base import (
     CertificateKind,
     FitInfo,
@@ -305,14 +305,20 @@ class SVMPerfROC:
     def _judge(self, search: LabelSearch, products: Products) -> None:
         """Compute the objective of the best weights from scratch; a bound above it is rounding, and no bound."""
         coef = search.best.coef
-        scores = products.scores(coef)
-        square = float(coef @ coef) if products.by_weights else float(coef @ scores)
+        if products.by_weights:
+            # The loss is of differences of rows, which the offsets of features leave alone.
+            scores = np.asarray(less_offsets(products.X, column_offsets(products.X)) @ coef)
+            square = float(coef @ coef)
+        else:
+            scores = products.scores(coef)
+            square = float(coef @ scores)
         search.primal = self._value(search, square, scores)
         if products.gram is not None:
             off = expansion_error(products.gram, coef) * float(np.abs(coef).sum() + 2.0 * search.C)
             if off > ACCURACY * search.primal:
-                # The planes are of products that have lost these digits as well.
-                search.dual = 0.0
+                # The planes are of products that have lost these digits as well, and more of them lead nowhere.
+                search.stuck = True
+                search.dual, search.dual_coef = _bound(products, search.dual_coef)
                 if (K := products.exact()) is not None:
                     long = long_expansion(K, coef)
                     search.primal = self._value(search, float((coef * long).sum()), long.astype(np.float64))
@@ -338,17 +344,17 @@ class SVMPerfROC:
         weights, c, total, n_iter = solved
         if products.by_weights:
             coef, V = weights, np.asarray((products.X - np.median(Z, axis=0)).T @ c if Z is products.X else Z.T @ c)
-            square = float(V @ V)
+            bound = total - 0.5 * float(V @ V)
         else:
             coef = c if basis is None else basis @ weights
-            square = float(c @ products.scores(c))
+            bound, c = _bound(products, c)
         scores = products.scores(coef)
         best, before, primal = search.best, search.dual, search.primal
         search.best = PrimalPoint(coef, coef if products.by_weights else scores, scores)
         self._judge(search, products)
-        if search.primal > primal:
+        if not 0.0 <= search.primal <= primal:  # below 0 is rounding
             search.best, search.primal = best, primal
-        if (bound := total - 0.5 * square) > before and not products.by_weights:
+        if bound > before and not products.by_weights:
             search.dual_coef = c
         search.dual, search.n_planes = max(before, bound), search.n_planes + n_iter
         self._judge(search, products)
@@ -367,6 +373,18 @@ class SVMPerfROC:
         gap = relative_gap(primal, sum(solution.dual for solution in solutions))
         notes = scale_notes(train, gap <= self.tol)
         return FitInfo(sum(solution.n_planes for solution in solutions), primal, gap, gap <= self.tol, notes)
+
+
+def _bound(products: Products, c: FloatArray) -> tuple[float, FloatArray]:
+    """Return the bound of the best part of the dual point c = sum of pairs' variables (e_i - e_j), and that part."""
+    total = float(np.maximum(c, 0.0).sum())
+    square = float(c @ products.scores(c))
+    if products.gram is not None:
+        square = expansion_square(products.gram, c, total, products.exact)
+    if not np.isfinite(square):
+        return 0.0, 0.0 * c
+    part = min(1.0, total / square) if square > 0 else 1.0
+    return part * total - 0.5 * part**2 * square, part * c
 
 
 def _weights(X: Features, coef: FloatArray) -> FloatArray:

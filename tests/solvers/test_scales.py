@@ -61,7 +61,6 @@ EARLY = {
     "slrm": {"max_iter": 1, "tol": 1e-9},
     "matrix_completion": {"max_iter": 1, "tol": 1e-9},
     "ml_loc": {"max_iter": 1, "tol": 1e-9, "scale": False, "n_groups": 2, "lam2": 0.01},
-    "hypergraph_spectral": {"max_iter": 1, "tol": 1e-9, "backend": "iterative"},
     "smse": {"max_iter": 1, "tol": 1e-9},
     "mcgf": {"max_iter": 1, "tol": 1e-9},
 }

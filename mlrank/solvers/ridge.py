@@ -25,14 +25,14 @@ matrix has lost digits: a slower decomposition of the rows themselves takes its 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from scipy.linalg import eigh, qr
 
-from mlrank.arrays import Features, FloatArray, read_only
+from mlrank.arrays import Features, FloatArray, as_dense, read_only
 from mlrank.kernels import Kernel
 from mlrank.linalg import CenteredRows, center_columns, column_lengths
 from mlrank.linalg.graded import graded_rows, graded_svd
@@ -118,6 +118,8 @@ class RidgeSpace:
     shift : float
     U : (n_samples, r) ndarray or None
         Where it is known beside V.
+    lost : bool
+        Whether rounding left nothing of what distinguishes the rows in the kernel matrix.
     """
 
     values: FloatArray
@@ -129,6 +131,7 @@ class RidgeSpace:
     noise: float
     shift: float = 0.0
     U: FloatArray | None = None
+    lost: bool = False
 
     @property
     def level(self) -> FloatArray:
@@ -271,7 +274,9 @@ class RidgeSpace:
         parts = self.vectors.T @ rest
         inverse = self.inverse(lam)[:, None]
         error = np.linalg.norm(rest if lam > 0 else parts[inverse[:, 0] > 0], axis=0)
-        error += EPS * np.sqrt(len(Z)) * self._largest_entry * np.linalg.norm(A, axis=0)
+        error += EPS * np.sqrt(len(Z)) * self.largest_entry * np.linalg.norm(A, axis=0)
+        if self.lost:  # no weights are known to be better than none, and none may be far off
+            error = np.maximum(error, lengths)
         objective = float(((Z - fitted) ** 2).sum() + lam * np.vdot(A, fitted))
 
         def correction() -> FloatArray:
@@ -280,7 +285,8 @@ class RidgeSpace:
         return _Measured(Ridge(np.ascontiguousarray(A.T), fitted, _largest(error, lengths), objective), correction)
 
     @cached_property
-    def _largest_entry(self) -> float:
+    def largest_entry(self) -> float:
+        """The largest entry of the kernel matrix in size, at most."""
         return max(float(self.K.max()), -float(self.K.min())) + abs(self.shift)
 
     @cached_property
@@ -302,7 +308,7 @@ class RidgeSpace:
         whole = np.asarray(qr(U, check_finite=False)[0]) if U.size else np.eye(len(L))
         U = np.hstack([U, whole[:, U.shape[1] :]])
         squares = np.concatenate([values**2, np.zeros(U.shape[1] - len(values))])
-        return RidgeSpace(squares, U, True, None, self.K, self.centered, 0.0, self.shift)
+        return RidgeSpace(squares, U, True, None, self.K, self.centered, 0.0, self.shift, lost=self.lost)
 
     def model(
         self, X: Features, coef: FloatArray, mean: FloatArray, kernel: Kernel, info: FitInfo
@@ -335,7 +341,13 @@ def linear_space(rows: CenteredRows, centered: bool = True) -> RidgeSpace:
 
 def kernel_space(X: Features, kernel: Kernel, centered: bool = True, bias: float = 0.0) -> RidgeSpace:
     """Decompose the kernel matrix of `X`, centered or as it is, with `bias` added to every entry."""
-    return gram_space(kernel(X, X) + bias, centered)
+    space = gram_space(kernel(X, X) + bias, centered)
+    kept = not centered or space.values.max(initial=0.0) > EPS * space.largest_entry * len(space.values)
+    return space if kept or not _rows_differ(X) else replace(space, lost=True)
+
+
+def _rows_differ(X: Features) -> bool:
+    return bool(as_dense(X.max(axis=0) - X.min(axis=0)).any())
 
 
 def gram_space(K: FloatArray, centered: bool = True) -> RidgeSpace:

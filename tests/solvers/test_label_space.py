@@ -321,3 +321,14 @@ def test_largest_gives_orthonormal_vectors_with_a_fixed_sign():
     assert vectors.T @ vectors == pytest.approx(np.eye(4), abs=1e-12)
     assert (vectors[np.abs(vectors).argmax(axis=0), range(4)] > 0).all()
     assert np.max(subspace_angles(vectors, A)) < 1e-8
+
+
+@pytest.mark.parametrize("key", ["plst", "cplst", "faie"])
+def test_a_kernel_whose_rounding_hides_the_rows_certifies_nothing(key):
+    X, Y = random_problem()
+    X[:, 0] = 1e10  # (x'y + 1)^3 is 1e60 in every entry
+    solver = SOLVERS[key](kernel="polynomial")
+    lost = solver.fit(TrainingSet(X, Y)).info
+    assert (lost.converged, lost.optimality) == (False, 1.0)
+    same = solver.fit(TrainingSet(np.ones_like(X) * X[0], Y)).info
+    assert same.converged

@@ -236,7 +236,9 @@ def project(
     if explained:
         fitted, error = space.hat.times(targets - targets.mean(axis=0), lam, ridge)
         product = space.Y.T @ fitted - np.outer(space.mean, fitted.sum(axis=0))
-    errors = [ridge.error, error, eigen_error(product, V, values, float(np.trace(space.gram)))]
+    # Without directions there are no targets that would tell.
+    lost = float(space.rows.lost)
+    errors = [ridge.error, error, lost, eigen_error(product, V, values, float(np.trace(space.gram)))]
     what = "the labels that features explain" if explained else "the centered labels"
     info = fit_info(train, float(values.sum()), errors, truncated(requested, len(values), what))
     return space.rows.model(train.X, V @ ridge.coef, space.mean, settings.kernel, info)

@@ -69,7 +69,7 @@ def _read_method(name: str, block: Any, findings: Findings) -> MethodConfig | No
         return None
     before = len(findings.problems)
     block, notes = _in_new_words(block, where, findings)
-    find = partial(foreign_class, settings=block) if findings.stored else solver_class
+    find = partial(foreign_class if findings.stored else solver_class, settings=block)
     solver = _named("solver", "solver", block, find, where, findings)
     threshold = _read_threshold(block.get("threshold", "zero"), (*where, "threshold"), findings)
     projection = _read_projection(block.get("project"), (*where, "project"), findings)

@@ -126,14 +126,18 @@ def projection_class(name: str) -> type[Any]:
     return found
 
 
-def solver_class(name: str) -> type[Any]:
-    """Return the solver of a key of SOLVERS or of an import path "package.module:ClassName", or raise ValueError."""
+def solver_class(name: str, settings: Iterable[str] = ()) -> type[Any]:
+    """Return the solver of a key of SOLVERS or of an import path "package.module:ClassName", or raise ValueError.
+
+    The path may be that of an estimator of scikit-learn's interface; see `mlrank.solvers.estimators`, which `settings`
+    are for.
+    """
     from mlrank.solvers import SOLVERS
     from mlrank.solvers.aliases import new_key
 
     name = new_key(name)
     if ":" in name:
-        return _imported(name)
+        return _imported(name, settings)
     if name not in SOLVERS:
         hint = "" if get_close_matches(name, SOLVERS, n=1, cutoff=0.5) else _IMPORT_HINT
         raise ValueError(unknown_name("solver", _one_line(name), SOLVERS) + hint)
@@ -176,15 +180,24 @@ def _never_fitted(self: Any, train: Any, prepared: Any = None) -> Any:
 _IMPORT_HINT = " A solver of your own is named 'package.module:ClassName'."
 
 
-def _imported(path: str) -> type[Any]:
+def _imported(path: str, settings: Iterable[str]) -> type[Any]:
     module_name, class_name = _checked_path(path)
     found = getattr(_module(module_name), class_name, None)
     if found is None:
-        known = [name for name, value in vars(sys.modules[module_name]).items() if _is_solver(value)]
+        known = [
+            name
+            for name, value in vars(sys.modules[module_name]).items()
+            if _is_solver(value) or (hasattr(value, "get_params") and hasattr(value, "predict"))
+        ]
         raise ValueError(unknown_name(f"class of module {module_name}", class_name, known or ["(no solver there)"]))
-    if not _is_solver(found):
-        raise ValueError(f"{show(path)} is not a solver: a solver is a frozen dataclass with a method fit(train)")
-    return found  # type: ignore[no-any-return]
+    if _is_solver(found):
+        return found  # type: ignore[no-any-return]
+    from mlrank.solvers.estimators import estimator_solver, is_estimator
+
+    if not is_estimator(found):
+        message = "a solver is a frozen dataclass with a method fit(train), or an estimator of scikit-learn's interface"
+        raise ValueError(f"{show(path)} is not a solver: {message}")
+    return estimator_solver(path, settings)
 
 
 def _checked_path(path: str) -> tuple[str, str]:

@@ -8,8 +8,10 @@ import ast
 import hashlib
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.machinery import PathFinder
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from mlrank.errors import UserError
@@ -17,6 +19,15 @@ from mlrank.errors import UserError
 __all__ = ["source_hashes"]
 
 INSTALLED = {"site-packages", "dist-packages"}
+# Packages of estimators whose version says what their code is: what is imported, and what is installed.
+LIBRARIES = {
+    "sklearn": "scikit-learn",
+    "lightgbm": "lightgbm",
+    "xgboost": "xgboost",
+    "catboost": "catboost",
+    "skmultilearn": "scikit-multilearn",
+    "mlrl": "mlrl-boomer",
+}
 
 
 def source_hashes(place: str) -> dict[str, str]:
@@ -30,7 +41,7 @@ def source_hashes(place: str) -> dict[str, str]:
     -------
     dict
         From paths below the folder in which the module, or the package that it is in, lies. It is empty for a module
-        without a file, as one that is typed into a notebook.
+        without a file, as one that is typed into a notebook; of one of LIBRARIES it is the package's version.
 
     Raises
     ------
@@ -38,6 +49,10 @@ def source_hashes(place: str) -> dict[str, str]:
         If a file has changed since this process imported it: what would run is not what it says.
     """
     module = place.partition(":")[0]
+    package = LIBRARIES.get(module.partition(".")[0])
+    if package is not None:
+        with suppress(PackageNotFoundError):
+            return {package: version(package)}
     hashes = _hashes(module)
     if module in sys.modules:
         for name, first in _first_hashes(module).items():

@@ -1,0 +1,265 @@
+"""Estimators of scikit-learn's interface as solvers, named by their import path: ``sklearn.svm:LinearSVC``.
+
+An estimator that takes several labels at once is fitted to all of them; of any other each label gets one of its own,
+and a label of which all rows or none have it gets a constant score. Scores are what ``decision_function`` gives, else
+probabilities less one half, else predictions less one half, so that zero is the natural cut of all of them. There is no
+certificate. Linear machines are stored as weights; other models are not stored, as that would take pickles, which can
+run code when they are read.
+
+A fit costs what the estimator costs, times the number of labels where each has its own.
+"""
+
+import dataclasses
+import inspect
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, ClassVar
+
+import numpy as np
+
+from mlrank.arrays import Features, FloatArray, IntArray, as_dense
+from mlrank.solvers.base import FitInfo, ModelMeta, TrainingSet
+from mlrank.solvers.models import LinearModel
+
+__all__ = ["estimator_solver", "is_estimator"]
+
+# Settings that mlrank gives itself: every fit has one thread.
+THREADS = ("n_jobs", "thread_count", "nthread")
+# The name of a class that `__getattr__` makes again, in a worker: its estimator and nested settings follow.
+PREFIX = "of_"
+
+
+def is_estimator(value: object) -> bool:
+    """Return whether a class is that of an estimator which predicts labels."""
+    methods = ("fit", "predict", "get_params", "set_params")
+    return isinstance(value, type) and all(callable(getattr(value, name, None)) for name in methods)
+
+
+def estimator_solver(place: str, settings: Iterable[str] = ()) -> type[Any]:
+    """Return the solver of an estimator, a frozen dataclass of the estimator's settings.
+
+    Parameters
+    ----------
+    place : "package.module:ClassName"
+    settings : the names that a configuration gives; those of nested estimators (``estimator__C``) become settings
+
+    Raises
+    ------
+    ValueError
+        If the class cannot be made into a solver.
+    """
+    nested = sorted({name for name in settings if "__" in name and name.isidentifier()})
+    return _made(PREFIX + "|".join((place, *nested)).encode().hex())
+
+
+def __getattr__(name: str) -> type[Any]:
+    """Return the solver class of a name, so that pickles of its instances find it in any process."""
+    if name.startswith(PREFIX):
+        return _made(name)
+    raise AttributeError(name)
+
+
+@cache
+def _made(name: str) -> type[Any]:
+    place, *nested = bytes.fromhex(name.removeprefix(PREFIX)).decode().split("|")
+    kind = _class_of(place)
+    parameters = inspect.signature(kind).parameters.values()
+    fields: list[Any] = []
+    for one in parameters:
+        if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) or one.name in THREADS:
+            continue
+        needed = one.default is one.empty
+        # Defaults may be lists; they are the estimator's own and are not passed on.
+        fields.append((one.name, Any, None if needed else dataclasses.field(default_factory=_Default(one.default))))
+        if needed:
+            fields[-1] = (one.name, Any)
+    names = {field[0] for field in fields}
+    fields += [(setting, Any, None) for setting in nested if setting not in names]
+    if "random_state" in names:
+        fields.append(("seed", int, 0))
+    made = dataclasses.make_dataclass(name, fields, bases=(_Estimator,), frozen=True, namespace={"PLACE": place})
+    made.__module__ = __name__
+    return made
+
+
+@dataclass(frozen=True)
+class _Default:
+    """Gives a setting's default, always the same object."""
+
+    value: object
+
+    def __call__(self) -> object:
+        return self.value
+
+
+def _class_of(place: str) -> type[Any]:
+    module, _, name = place.partition(":")
+    found: type[Any] = getattr(import_module(module), name)
+    return found
+
+
+class _Estimator:
+    """What solvers of estimators share; their fields are the estimator's settings."""
+
+    PLACE: ClassVar[str]
+    SHARED: ClassVar[tuple[str, ...]] = ()
+    USES_UNLABELED: ClassVar[bool] = False
+    TRANSDUCTIVE: ClassVar[bool] = False
+    USES_KNOWN: ClassVar[bool] = False
+    LOADS: ClassVar[tuple[str, ...]] = ("scikit-learn",)
+
+    def __post_init__(self) -> None:
+        """Construct the estimator, which refuses settings that it does not know; some check values too."""
+        made = self._estimator()
+        check = getattr(made, "_validate_params", None)
+        if callable(check):
+            check()
+
+    def fit(self, train: TrainingSet, prepared: object = None) -> "LinearModel | EstimatorModel":
+        """Fit the estimator to all labels that vary at once where it takes them, else one for each of these."""
+        targets = train.Y.astype(np.int64)
+        varied = np.flatnonzero(train.Y.any(axis=0) & ~train.Y.all(axis=0))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            whole = self._estimator()
+            together = bool(varied.size) and _takes_many(whole, varied.size)
+            columns = [targets[:, varied]] if together else list(targets[:, varied].T)
+            machines = tuple(self._estimator().fit(train.X, column) for column in columns)
+        kinds = dict.fromkeys(type(one.message).__name__ for one in caught)
+        notes = tuple(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
+        info = FitInfo(_iterations(machines), np.nan, np.nan, "ConvergenceWarning" not in kinds, notes)
+        constants = np.where(train.Y[0], 0.5, -0.5)
+        if not together and all(_is_linear(one, train.n_features) for one in machines):
+            return _linear(machines, varied, constants, train.n_features, info)
+        return EstimatorModel(machines, together, varied, constants, info)
+
+    def _estimator(self) -> Any:
+        """Return a new estimator with these settings, one thread and this seed."""
+        entries = [entry for entry in dataclasses.fields(self) if entry.name != "seed"]  # type: ignore[arg-type]
+        given = {entry.name: getattr(self, entry.name) for entry in entries}
+        nested = {name: value for name, value in given.items() if "__" in name and value is not None}
+        own = {name: _inner(value) for name, value in given.items() if "__" not in name}
+        kind = _class_of(self.PLACE)
+        known = inspect.signature(kind).parameters
+        own |= {name: 1 for name in THREADS if name in known and known[name].default is not None}
+        if "random_state" in own and own["random_state"] is None:
+            own["random_state"] = getattr(self, "seed", 0)
+        made = kind(**own)
+        if nested:
+            made.set_params(**nested)
+        seeds = {
+            name: getattr(self, "seed", 0)
+            for name, value in made.get_params().items()
+            if name.endswith("__random_state") and value is None
+        }
+        return made.set_params(**seeds) if seeds else made
+
+
+def _inner(value: Any) -> Any:
+    """Return a setting; an import path stands for a new estimator with its defaults."""
+    if isinstance(value, str) and ":" in value:
+        module, _, name = value.partition(":")
+        if all(part.isidentifier() for part in (*module.split("."), name)):
+            return _class_of(value)()
+    return value
+
+
+def _takes_many(estimator: Any, n_labels: int) -> bool:
+    """Return whether an estimator is to be fitted to a matrix of so many labels."""
+    try:
+        from sklearn.utils import get_tags
+    except ImportError:  # before 1.6
+        tags = estimator._get_tags()
+        return bool(tags.get("multioutput_only") or (tags.get("multilabel") and n_labels > 1))
+    found = get_tags(estimator)
+    if found.target_tags.multi_output and not found.target_tags.single_output:
+        return True
+    return n_labels > 1 and found.classifier_tags is not None and bool(found.classifier_tags.multi_label)
+
+
+def _iterations(machines: Sequence[Any]) -> int:
+    counts = [np.max(one.n_iter_) for one in machines if np.size(getattr(one, "n_iter_", ()))]
+    return int(max(counts, default=1))
+
+
+def _linear(
+    machines: Sequence[Any], varied: IntArray, constants: FloatArray, n_features: int, info: FitInfo
+) -> LinearModel:
+    """Return linear machines as one model; labels without a machine keep their constants."""
+    coef, intercept = np.zeros((len(constants), n_features)), np.array(constants)
+    for label, one in zip(varied, machines, strict=True):
+        coef[label] = np.ravel(as_dense(one.coef_))
+        intercept[label] = np.ravel(one.intercept_)[0]
+    return LinearModel(coef, intercept, info)
+
+
+def _is_linear(machine: Any, n_features: int) -> bool:
+    weights = all(hasattr(machine, name) for name in ("coef_", "intercept_", "decision_function"))
+    return weights and np.size(as_dense(machine.coef_)) == n_features and np.size(machine.intercept_) == 1
+
+
+@dataclass(frozen=True)
+class EstimatorModel:
+    """Fitted estimators: one for all labels that vary, or one for each of them.
+
+    Parameters
+    ----------
+    machines : tuple of fitted estimators
+    together : bool
+        Whether the one machine has all labels that vary.
+    varied : (n_varied,) ndarray of int
+        Labels that some training rows have and some do not.
+    constants : (n_labels,) ndarray
+        Scores of the other labels.
+    info : FitInfo
+    """
+
+    machines: tuple[Any, ...]
+    together: bool
+    varied: IntArray
+    constants: FloatArray
+    info: FitInfo
+
+    def decision_function(self, X: Features) -> FloatArray:
+        """Return scores (n_samples, n_labels)."""
+        scores = np.tile(self.constants, (X.shape[0], 1))
+        if self.together:
+            scores[:, self.varied] = _scores_of_all(self.machines[0], X, self.varied.size)
+            return scores
+        for label, machine in zip(self.varied, self.machines, strict=True):
+            scores[:, label] = _scores_of_one(machine, X)
+        return scores
+
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """Raise ValueError: estimators are not stored."""
+        raise ValueError("fitted estimators would have to be pickled, and a pickle can run code when it is read")
+
+    def meta(self) -> ModelMeta:
+        """Raise ValueError: estimators are not stored."""
+        raise ValueError("fitted estimators would have to be pickled, and a pickle can run code when it is read")
+
+
+def _scores_of_one(machine: Any, X: Features) -> FloatArray:
+    """Return the scores of the rows for the class 1, (n_samples,)."""
+    if hasattr(machine, "decision_function"):
+        return np.asarray(machine.decision_function(X), np.float64).ravel()
+    if hasattr(machine, "predict_proba"):
+        return np.asarray(machine.predict_proba(X), np.float64)[:, 1] - 0.5
+    return np.asarray(as_dense(machine.predict(X)), np.float64).ravel() - 0.5
+
+
+def _scores_of_all(machine: Any, X: Features, n_labels: int) -> FloatArray:
+    """Return the scores of the rows for all labels, (n_samples, n_labels)."""
+    if hasattr(machine, "decision_function"):
+        found = machine.decision_function(X)
+        if np.shape(found) == (X.shape[0], n_labels):
+            return np.asarray(found, np.float64)
+    if hasattr(machine, "predict_proba"):
+        found = machine.predict_proba(X)
+        if isinstance(found, list):  # of each label the probabilities of 0 and 1
+            found = np.column_stack([part[:, 1] for part in found])
+        return np.asarray(as_dense(found), np.float64) - 0.5
+    return np.asarray(as_dense(machine.predict(X)), np.float64) - 0.5

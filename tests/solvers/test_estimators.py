@@ -1,0 +1,147 @@
+"""Estimators of scikit-learn's interface as solvers: the scores of estimators that are used by hand."""
+
+import pickle
+import subprocess
+import sys
+from importlib.metadata import version
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.multioutput import ClassifierChain
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import NearestCentroid
+
+from mlrank.config import parse_config
+from mlrank.errors import UserError
+from mlrank.experiment import run
+from mlrank.records.sources import source_hashes
+from mlrank.solvers import Capabilities, TrainingSet
+from mlrank.solvers.estimators import estimator_solver
+from mlrank.solvers.models import LinearModel
+from tests.experiment.small import small_data, write_libsvm
+from tests.experiment.test_run import contents
+from tests.solvers.problems import random_problem
+
+LOGISTIC, FOREST = "sklearn.linear_model:LogisticRegression", "sklearn.ensemble:RandomForestClassifier"
+CHAIN = "sklearn.multioutput:ClassifierChain"
+
+
+def problem():
+    X, Y = random_problem()
+    Y[:, 0], Y[:, 1] = True, False
+    return X, Y
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+def test_linear_machines_of_each_label_are_one_linear_model_with_constants(form):
+    X, Y = problem()
+    model = estimator_solver(LOGISTIC)(C=0.3).fit(TrainingSet(form(X), Y))
+    scores = model.decision_function(form(X))
+    assert isinstance(model, LinearModel)
+    for label in range(2, Y.shape[1]):
+        machine = LogisticRegression(C=0.3).fit(form(X), Y[:, label])
+        assert scores[:, label] == pytest.approx(machine.decision_function(form(X)), abs=1e-12)
+    assert set(scores[:, 0]) == {0.5}
+    assert set(scores[:, 1]) == {-0.5}
+    assert np.isnan(model.info.optimality)
+
+
+def test_probabilities_less_one_half_where_there_are_no_margins_and_else_predictions():
+    X, Y = problem()
+    scores = estimator_solver("sklearn.naive_bayes:GaussianNB")().fit(TrainingSet(X, Y)).decision_function(X)
+    by_hand = GaussianNB().fit(X, Y[:, 3]).predict_proba(X)[:, 1] - 0.5
+    assert scores[:, 3] == pytest.approx(by_hand, abs=1e-12)
+
+    class Predicting(NearestCentroid):
+        decision_function = predict_proba = property()
+
+    plain = NearestCentroid().fit(X, Y[:, 3].astype(int)).predict(X)
+    sys.modules[__name__].Predicting = Predicting
+    scores = estimator_solver(f"{__name__}:Predicting")().fit(TrainingSet(X, Y)).decision_function(X)
+    assert scores[:, 3] == pytest.approx(plain - 0.5, abs=0)
+
+
+def test_an_estimator_of_many_labels_has_all_that_vary_and_the_seed():
+    X, Y = problem()
+    solver = estimator_solver(FOREST)
+    assert Capabilities.of(solver).draws
+    scores = solver(n_estimators=7, seed=5).fit(TrainingSet(X, Y)).decision_function(X)
+    forest = RandomForestClassifier(7, random_state=5).fit(X, Y[:, 2:])
+    assert scores[:, 2:] == pytest.approx(np.column_stack([p[:, 1] for p in forest.predict_proba(X)]) - 0.5, abs=0)
+    own = solver(n_estimators=7, seed=5, random_state=3).fit(TrainingSet(X, Y)).decision_function(X)
+    assert not np.array_equal(own, scores)
+    alone = solver(n_estimators=7, seed=5).fit(TrainingSet(X, Y[:, :3])).decision_function(X)
+    single = RandomForestClassifier(7, random_state=5).fit(X, Y[:, 2])
+    assert alone[:, 2] == pytest.approx(single.predict_proba(X)[:, 1] - 0.5, abs=0)
+
+
+def test_a_chain_with_settings_of_what_it_is_made_of():
+    X, Y = problem()
+    solver = estimator_solver(CHAIN, ["estimator", "estimator__C"])
+    scores = solver(estimator=LOGISTIC, estimator__C=0.01).fit(TrainingSet(X, Y)).decision_function(X)
+    chain = ClassifierChain(LogisticRegression(C=0.01, random_state=0), random_state=0).fit(X, Y[:, 2:])
+    assert scores[:, 2:] == pytest.approx(chain.decision_function(X), abs=1e-12)
+
+
+def test_a_fit_that_has_not_converged_says_so():
+    X, Y = problem()
+    info = estimator_solver(LOGISTIC)(max_iter=1, tol=1e-12).fit(TrainingSet(X, Y)).info
+    assert not info.converged
+    assert any("max_iter" in note or "iteration" in note.lower() for note in info.notes)
+
+
+def test_solvers_and_models_can_be_sent_to_a_process_that_knows_nothing_of_them():
+    X, Y = problem()
+    solver = estimator_solver(CHAIN, ["estimator__C"])(estimator=LOGISTIC, estimator__C=0.5)
+    assert pickle.loads(pickle.dumps(solver)) == solver
+    script = "import pickle, sys; print(pickle.load(sys.stdin.buffer).estimator__C)"
+    done = subprocess.run([sys.executable, "-c", script], input=pickle.dumps(solver), capture_output=True, check=True)
+    assert done.stdout.split() == [b"0.5"]
+    model = solver.fit(TrainingSet(X, Y))
+    again = pickle.loads(pickle.dumps(model)).decision_function(X)
+    assert again.tobytes() == model.decision_function(X).tobytes()
+
+
+def config(folder, method):
+    X, Y = small_data()
+    write_libsvm(folder / "train.svm", X[:60], Y[:60])
+    write_libsvm(folder / "test.svm", X[60:], Y[60:])
+    data = f"[{{train: {folder / 'train.svm'}, test: {folder / 'test.svm'}}}]"
+    text = f"name: e\ndatasets: {data}\nsplit: {{kind: official}}\nmethods: {{M: {method}}}\nsearch: {{folds: 2}}\n"
+    return parse_config(text, "c.yaml")
+
+
+@pytest.mark.parametrize(
+    ("method", "problem"),
+    [
+        (f"{{solver: '{LOGISTIC}', c: 1}}", f"unknown setting of {LOGISTIC} 'c'. Did you mean 'C'?"),
+        (f"{{solver: '{LOGISTIC}', C: -1}}", "The 'C' parameter of LogisticRegression must be a float"),
+        (f"{{solver: '{CHAIN}'}}", f"{CHAIN} needs a value for 'estimator'"),
+        (f"{{solver: '{CHAIN}', estimator: '{LOGISTIC}', estimator__c: 1}}", "Invalid parameter 'c' for estimator"),
+        ("{solver: 'sklearn.linear_model:LogisticRegresion'}", "Did you mean 'LogisticRegression'?"),
+        ("{solver: 'sklearn.preprocessing:StandardScaler'}", "is not a solver: a solver is a frozen dataclass"),
+    ],
+)
+def test_what_an_estimator_refuses_is_refused_before_anything_is_fitted(tmp_path, method, problem):
+    with pytest.raises(UserError) as refused:
+        config(tmp_path, method)
+    assert problem in str(refused.value)
+
+
+def test_a_search_gives_the_same_bytes_with_any_workers_and_goes_on(tmp_path):
+    experiment = config(tmp_path, f"{{solver: '{FOREST}', n_estimators: 3, max_depth: [1, 4]}}")
+    one, two = run(experiment, tmp_path / "one", 1), run(experiment, tmp_path / "two", 2)
+    assert contents(one) == contents(two)
+    before = one.journal.read()
+    run(experiment, tmp_path / "one", 1)
+    assert one.journal.read() == before
+    assert not list(one.path.rglob("*.model"))
+    linear = run(config(tmp_path, f"{{solver: '{LOGISTIC}', C: 1}}"), tmp_path / "linear", 1)
+    assert len(list(linear.path.rglob("*.model"))) == 1
+
+
+def test_results_depend_on_the_version_of_the_library():
+    assert source_hashes(LOGISTIC) == {"scikit-learn": version("scikit-learn")}

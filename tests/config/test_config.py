@@ -178,7 +178,8 @@ def test_own_solver_by_import_path(parse, tmp_path, monkeypatch):
     assert (
         line("own_solvers:Mime") == f"{at}unknown class of module own_solvers 'Mime'. Did you mean 'Mine'? Known: Mine."
     )
-    frozen = "is not a solver: a solver is a frozen dataclass with a method fit(train)"
+    frozen = "is not a solver: a solver is a frozen dataclass with a method fit(train), or an estimator of "
+    frozen += "scikit-learn's interface"
     assert line("own_solvers:Thawed") == f"{at}'own_solvers:Thawed' {frozen}"
     assert line("own_solvers:value") == f"{at}'own_solvers:value' {frozen}"
     assert line("own_absent.sub:X") == f"{at}no module named 'own_absent'; is its folder on PYTHONPATH?"

@@ -3,11 +3,21 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["Imported"]
+__all__ = ["Imported", "import_object"]
 
 T = TypeVar("T")
+
+
+def import_object(place: str) -> Any:
+    """Return the object at "module:Name".
+
+    >>> import_object("fractions:Fraction")(1, 2)
+    Fraction(1, 2)
+    """
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +42,7 @@ class Imported(Mapping[str, T]):
 
     def __getitem__(self, key: str) -> T:
         """Import the object of `key`."""
-        module, _, name = self.places[key].partition(":")
-        found: T = getattr(import_module(module), name)
+        found: T = import_object(self.places[key])
         return found
 
     def __contains__(self, key: object) -> bool:

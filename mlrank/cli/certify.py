@@ -1,11 +1,20 @@
 """``mlrank certify``."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mlrank.cli.options import Impute, InputFormat, Json, LabelColumns, LabelFile, TestFile, ZeroBased, parsed_columns
+from mlrank.cli.options import (
+    Impute,
+    InputFormat,
+    Json,
+    LabelColumns,
+    LabelFile,
+    RunOrModel,
+    TestFile,
+    ZeroBased,
+    parsed_columns,
+)
 
 if TYPE_CHECKING:
     from mlrank.certify import CertifiedFit
@@ -16,12 +25,7 @@ __all__ = ["certify"]
 
 
 def certify(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN|MODEL", help="Results folder of an experiment, such as results/NAME; or a .model file."
-        ),
-    ],
+    run: RunOrModel,
     data: Annotated[
         str | None, typer.Option("--data", metavar="NAME|PATH", help="The labeled data that a MODEL was fitted to.")
     ] = None,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mlrank.cli.options import Impute, InputFormat, Json, LabelColumns, LabelFile, ZeroBased, parsed_columns
+from mlrank.cli.options import Impute, InputFormat, Json, LabelColumns, LabelFile, RunOrModel, ZeroBased, parsed_columns
 
 if TYPE_CHECKING:
     from mlrank.datasets.formats.base import LoadOptions
@@ -16,12 +16,7 @@ __all__ = ["evaluate"]
 
 
 def evaluate(
-    run: Annotated[
-        Path,
-        typer.Argument(
-            metavar="RUN|MODEL", help="Results folder of an experiment, such as results/NAME; or a .model file."
-        ),
-    ],
+    run: RunOrModel,
     metric: Annotated[
         list[str] | None,
         typer.Option("--metric", "-m", metavar="NAME", help="A metric; repeatable. Default: all."),

@@ -11,6 +11,7 @@ from mlrank.cli.completion import complete_topic
 from mlrank.cli.options import Json, Methods
 
 if TYPE_CHECKING:
+    from mlrank.cli.folders import Stored
     from mlrank.explain import Topic
     from mlrank.tables import Grid
 
@@ -60,10 +61,15 @@ def explain(
     if name is None:
         _list(as_json)
         return
-    if run is not None:
-        name, method = _solver_of(run, name, method)
-    found = topics.explain(name)
-    values = [] if run is None else [_values(found, run, method)]
+    if run is None:
+        found, values = topics.explain(name), []
+    else:
+        from mlrank.cli.folders import read_folders
+
+        stored = read_folders([run])
+        name, method = _solver_of(stored, name, method)
+        found = topics.explain(name)
+        values = [_values(found, run, stored, method)]
     if as_json:
         shown = [asdict(topic) for topic in found]
         print(dump_json({"topics": shown, "values": [asdict(grid) for grid in values]}), end="")
@@ -91,8 +97,7 @@ def _list(as_json: bool) -> None:
         print_as_wide(table, "")
 
 
-def _values(found: Sequence["Topic"], run: Path, methods: Sequence[str] | None) -> "Grid":
-    from mlrank.cli.folders import read_folders
+def _values(found: Sequence["Topic"], run: Path, stored: "Stored", methods: Sequence[str] | None) -> "Grid":
     from mlrank.errors import UserError, unknown_name
     from mlrank.explain import certificates_of, values_of
 
@@ -101,7 +106,6 @@ def _values(found: Sequence["Topic"], run: Path, methods: Sequence[str] | None) 
     if metric is None and solver is None:
         what = f"'{found[0].name}' is a {found[0].kind}"
         raise UserError(f"--run goes with a metric, a solver or a method of the run, {what}")
-    stored = read_folders([run])
     known = dict.fromkeys(record.method for record in stored.records)
     for name in methods or ():
         if name not in known:
@@ -117,11 +121,9 @@ def _values(found: Sequence["Topic"], run: Path, methods: Sequence[str] | None) 
     return certificates_of(records)
 
 
-def _solver_of(run: Path, name: str, methods: list[str] | None) -> tuple[str, list[str] | None]:
+def _solver_of(stored: "Stored", name: str, methods: list[str] | None) -> tuple[str, list[str] | None]:
     """Return the solver of a method of the run, and the method as the only one; what is given for another name."""
-    from mlrank.cli.folders import read_folders
-
-    solvers = {record.method: record.solver for record in read_folders([run]).records}
+    solvers = {record.method: record.solver for record in stored.records}
     return (solvers[name], [name]) if name in solvers and ":" not in solvers[name] else (name, methods)
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "Results",
     "ResultsFolders",
     "RetryFailed",
+    "RunOrModel",
     "Scheduler",
     "TestFile",
     "ZeroBased",
@@ -53,6 +54,12 @@ NameOrPath = Annotated[
         metavar="NAME|PATH",
         help="A catalogue name, or the file of the training part.",
         autocompletion=complete_dataset,
+    ),
+]
+RunOrModel = Annotated[
+    Path,
+    typer.Argument(
+        metavar="RUN|MODEL", help="Results folder of an experiment, such as results/NAME; or a .model file."
     ),
 ]
 Backend = Annotated[

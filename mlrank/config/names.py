@@ -181,19 +181,16 @@ _IMPORT_HINT = " A solver of your own is named 'package.module:ClassName'."
 
 
 def _imported(path: str, settings: Iterable[str]) -> type[Any]:
+    from mlrank.solvers.estimators import estimator_solver, is_estimator
+
     module_name, class_name = _checked_path(path)
     found = getattr(_module(module_name), class_name, None)
     if found is None:
-        known = [
-            name
-            for name, value in vars(sys.modules[module_name]).items()
-            if _is_solver(value) or (hasattr(value, "get_params") and hasattr(value, "predict"))
-        ]
+        members = vars(sys.modules[module_name]).items()
+        known = [name for name, value in members if _is_solver(value) or is_estimator(value)]
         raise ValueError(unknown_name(f"class of module {module_name}", class_name, known or ["(no solver there)"]))
     if _is_solver(found):
         return found  # type: ignore[no-any-return]
-    from mlrank.solvers.estimators import estimator_solver, is_estimator
-
     if not is_estimator(found):
         message = "a solver is a frozen dataclass with a method fit(train), or an estimator of scikit-learn's interface"
         raise ValueError(f"{show(path)} is not a solver: {message}")

@@ -14,13 +14,13 @@ import inspect
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
+from functools import cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_dense
+from mlrank.imported import import_object
 from mlrank.solvers.base import FitInfo, ModelMeta, TrainingSet
 from mlrank.solvers.models import LinearModel
 
@@ -65,17 +65,16 @@ def __getattr__(name: str) -> type[Any]:
 @cache
 def _made(name: str) -> type[Any]:
     place, *nested = bytes.fromhex(name.removeprefix(PREFIX)).decode().split("|")
-    kind = _class_of(place)
+    kind = import_object(place)
     parameters = inspect.signature(kind).parameters.values()
     fields: list[Any] = []
     for one in parameters:
         if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) or one.name in THREADS:
             continue
-        needed = one.default is one.empty
-        # Defaults may be lists; they are the estimator's own and are not passed on.
-        fields.append((one.name, Any, None if needed else dataclasses.field(default_factory=_Default(one.default))))
-        if needed:
-            fields[-1] = (one.name, Any)
+        if one.default is one.empty:
+            fields.append((one.name, Any))
+        else:  # from a factory, as a default may be a list
+            fields.append((one.name, Any, dataclasses.field(default_factory=partial(_itself, one.default))))
     names = {field[0] for field in fields}
     fields += [(setting, Any, None) for setting in nested if setting not in names]
     if "random_state" in names:
@@ -85,20 +84,8 @@ def _made(name: str) -> type[Any]:
     return made
 
 
-@dataclass(frozen=True)
-class _Default:
-    """Gives a setting's default, always the same object."""
-
-    value: object
-
-    def __call__(self) -> object:
-        return self.value
-
-
-def _class_of(place: str) -> type[Any]:
-    module, _, name = place.partition(":")
-    found: type[Any] = getattr(import_module(module), name)
-    return found
+def _itself(value: object) -> object:
+    return value
 
 
 class _Estimator:
@@ -142,7 +129,7 @@ class _Estimator:
         given = {entry.name: getattr(self, entry.name) for entry in entries}
         nested = {name: value for name, value in given.items() if "__" in name and value is not None}
         own = {name: _inner(value) for name, value in given.items() if "__" not in name}
-        kind = _class_of(self.PLACE)
+        kind = import_object(self.PLACE)
         known = inspect.signature(kind).parameters
         own |= {name: 1 for name in THREADS if name in known and known[name].default is not None}
         if "random_state" in own and own["random_state"] is None:
@@ -163,7 +150,7 @@ def _inner(value: Any) -> Any:
     if isinstance(value, str) and ":" in value:
         module, _, name = value.partition(":")
         if all(part.isidentifier() for part in (*module.split("."), name)):
-            return _class_of(value)()
+            return import_object(value)()
     return value
 
 

@@ -275,8 +275,6 @@ class RidgeSpace:
         inverse = self.inverse(lam)[:, None]
         error = np.linalg.norm(rest if lam > 0 else parts[inverse[:, 0] > 0], axis=0)
         error += EPS * np.sqrt(len(Z)) * self.largest_entry * np.linalg.norm(A, axis=0)
-        if self.lost:  # no weights are known to be better than none, and none may be far off
-            error = np.maximum(error, lengths)
         objective = float(((Z - fitted) ** 2).sum() + lam * np.vdot(A, fitted))
 
         def correction() -> FloatArray:

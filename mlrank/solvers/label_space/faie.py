@@ -145,7 +145,7 @@ class FaIE:
             coef, level = 2.0 * coef, 2.0 * level - 1.0
         notes = truncated(requested, len(code.values), "labels and features")
         notes += unknown_label_notes(train, "their targets are 0", "their scores are 0")
-        info = fit_info(train, float(code.values.sum()), errors, notes)
+        info = fit_info(train, space.rows, float(code.values.sum()), errors, notes)
         return space.rows.model(train.X, coef, level, Kernel.of(self), info)
 
     def _has_signs(self, train: TrainingSet) -> bool:

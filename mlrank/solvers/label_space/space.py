@@ -201,9 +201,12 @@ def solved(space: LabelSpace, fit: Callable[[LabelSpace], LinearModel | KernelMo
     return better_of(fit, space, lambda one: one.graded)
 
 
-def fit_info(train: TrainingSet, objective: float, errors: list[float], notes: tuple[str, ...]) -> FitInfo:
-    """Return how a closed form went, of which the largest error counts."""
-    largest = max(errors)
+def fit_info(
+    train: TrainingSet, rows: RidgeSpace, objective: float, errors: list[float], notes: tuple[str, ...]
+) -> FitInfo:
+    """Return how a closed form on `rows` went, of which the largest error counts."""
+    # Where rounding hides the rows no weights are known to be better than none, and none may be far off.
+    largest = max(*errors, float(rows.lost))
     converged = largest <= TOL
     return FitInfo(1, objective, largest, converged, notes + scale_notes(train, converged))
 
@@ -236,9 +239,7 @@ def project(
     if explained:
         fitted, error = space.hat.times(targets - targets.mean(axis=0), lam, ridge)
         product = space.Y.T @ fitted - np.outer(space.mean, fitted.sum(axis=0))
-    # Without directions there are no targets that would tell.
-    lost = float(space.rows.lost)
-    errors = [ridge.error, error, lost, eigen_error(product, V, values, float(np.trace(space.gram)))]
+    errors = [ridge.error, error, eigen_error(product, V, values, float(np.trace(space.gram)))]
     what = "the labels that features explain" if explained else "the centered labels"
-    info = fit_info(train, float(values.sum()), errors, truncated(requested, len(values), what))
+    info = fit_info(train, space.rows, float(values.sum()), errors, truncated(requested, len(values), what))
     return space.rows.model(train.X, V @ ridge.coef, space.mean, settings.kernel, info)

@@ -139,6 +139,13 @@ class RidgeSpace:
         mean: FloatArray = self.K.mean(axis=0) + self.shift if len(self.K) else np.zeros(0)
         return mean if self.centered else np.zeros(len(self.K))
 
+    def bounded(self, error: float) -> float:
+        """Return the certificate of a fit in this space whose error was measured.
+
+        Where rounding hides the rows no weights are known to be better than none, and none may be far off.
+        """
+        return max(error, float(self.lost))
+
     def penalty(self, lam: float | str) -> float:
         """Return `lam`, or for "auto" a millionth of the mean squared singular value."""
         if lam != "auto":
@@ -274,13 +281,18 @@ class RidgeSpace:
         parts = self.vectors.T @ rest
         inverse = self.inverse(lam)[:, None]
         error = np.linalg.norm(rest if lam > 0 else parts[inverse[:, 0] > 0], axis=0)
-        error += EPS * np.sqrt(len(Z)) * self.largest_entry * np.linalg.norm(A, axis=0)
+        error += self.rounding(A)
         objective = float(((Z - fitted) ** 2).sum() + lam * np.vdot(A, fitted))
 
         def correction() -> FloatArray:
             return np.asarray(self.vectors @ (inverse * parts))
 
         return _Measured(Ridge(np.ascontiguousarray(A.T), fitted, _largest(error, lengths), objective), correction)
+
+    def rounding(self, A: FloatArray) -> FloatArray:
+        """Return the length of what scores of coefficients A (n_samples, k) of a kernel's rows round to, shape (k,)."""
+        length: FloatArray = EPS * np.sqrt(len(A)) * self.largest_entry * np.linalg.norm(A, axis=0)
+        return length
 
     @cached_property
     def largest_entry(self) -> float:
@@ -339,17 +351,11 @@ def linear_space(rows: CenteredRows, centered: bool = True) -> RidgeSpace:
 
 def kernel_space(X: Features, kernel: Kernel, centered: bool = True, bias: float = 0.0) -> RidgeSpace:
     """Decompose the kernel matrix of `X`, centered or as it is, with `bias` added to every entry."""
-    space = gram_space(kernel(X, X) + bias, centered)
-    kept = not centered or space.values.max(initial=0.0) > EPS * space.largest_entry * len(space.values)
-    return space if kept or not _rows_differ(X) else replace(space, lost=True)
+    return gram_space(X, kernel(X, X) + bias, centered)
 
 
-def _rows_differ(X: Features) -> bool:
-    return bool(as_dense(X.max(axis=0) - X.min(axis=0)).any())
-
-
-def gram_space(K: FloatArray, centered: bool = True) -> RidgeSpace:
-    """Decompose a kernel matrix, centered on both sides or as it is.
+def gram_space(X: Features, K: FloatArray, centered: bool = True) -> RidgeSpace:
+    """Decompose the kernel matrix `K` of the rows `X`, centered on both sides or as it is.
 
     All its directions are kept: in those of eigenvalue zero the weights of rows are the targets divided by the penalty.
     What is centered is less the middle entry, which makes no difference and keeps the digits of a nearly constant one.
@@ -361,7 +367,13 @@ def gram_space(K: FloatArray, centered: bool = True) -> RidgeSpace:
         gram = center_columns(center_columns(K).T)
         gram = (gram + gram.T) / 2
     values, vectors = eigh(gram, driver="evd", overwrite_a=centered, check_finite=False)
-    return RidgeSpace(np.maximum(values, 0.0), vectors, True, None, K, centered, _rounding(values), shift)
+    space = RidgeSpace(np.maximum(values, 0.0), vectors, True, None, K, centered, _rounding(values), shift)
+    kept = not centered or values.max(initial=0.0) > EPS * space.largest_entry * len(values)
+    return space if kept or not _rows_differ(X) else replace(space, lost=True)
+
+
+def _rows_differ(X: Features) -> bool:
+    return bool(as_dense(X.max(axis=0) - X.min(axis=0)).any())
 
 
 def _rounding(values: FloatArray) -> float:

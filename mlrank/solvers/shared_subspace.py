@@ -17,7 +17,8 @@ penalty beta for full rank or alpha = 0, and reduced-rank ridge regression for a
 `objective` is that of the problem. It is a closed form: with the residual R of the normal equations of U on the rows as
 they are, `optimality` is the square root of n R'(X'X/n + beta I)^-1 R / |Y|^2 of the label where it is largest, which
 bounds the relative error of the fitted scores, or that of what a better subspace for U would take off the objective,
-n / |Y|^2 times that, if it is larger. It has converged up to 1e-6 (see `mlrank.solvers.ridge`).
+n / |Y|^2 times that, if it is larger. It has converged up to 1e-6 (see `mlrank.solvers.ridge`). With a kernel, what its
+scores round to is added; where that makes the certificate more than one, all weights are zero.
 
 Cost: the smaller Gram matrix of the rows (or the kernel matrix) and its eigen-decomposition, once for all alpha, beta
 and rank; then O(min(n, n_features) k^2) for k labels, and products of the rows with the weights. Sparse rows stay
@@ -25,7 +26,7 @@ sparse. A kernel makes the rows those of its feature space; penalties do not dep
 changes.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ from scipy.linalg import eigh, eigvalsh, qr, solve, solve_triangular
 
 from mlrank.arrays import FloatArray
 from mlrank.kernels import Kernel, canonical
+from mlrank.kernels.exact import ACCURACY, long_expansion, long_kernel
 from mlrank.kernels.rows import KernelRows
 from mlrank.linalg import CenteredRows, center_columns
 from mlrank.solvers.base import CertificateKind, FitInfo, TrainingSet, check_kernel, check_not_negative
@@ -109,7 +111,8 @@ class SubspaceProblem(NamedTuple):
                 A, B = center_columns(A), center_columns(B)
             fitted = center_columns(self.space.K @ A)
             rest = (self.Y - fitted) / n - (self.alpha + self.beta) * A + self.alpha * B
-            residual, errors = self.space.vectors.T @ rest, n * np.linalg.norm(rest, axis=0)
+            residual = self.space.vectors.T @ rest
+            errors = n * np.linalg.norm(rest, axis=0) + self.space.rounding(A)
             gram = A.T @ fitted
         else:
             W, B = self.coef(E).T, self.coef(self.phi @ inside).T
@@ -181,7 +184,7 @@ class SharedSubspace:
         if self.kernel == "linear":
             return Decomposed(linear_space(CenteredRows(train.X)), None)
         rows = KernelRows(train.X, self.kernel, self.degree, self.coef0)
-        return Decomposed(gram_space(rows.gram(self.gamma)), rows)
+        return Decomposed(gram_space(rows.X, rows.gram(self.gamma)), rows)
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
@@ -227,13 +230,35 @@ class SharedSubspace:
             if not again[1] < error / 2:
                 break
             E, (objective, error, residual) = moved, again
+        if not error <= 1.0:  # weights of zero are nearer
+            E = np.zeros_like(E)
+            objective, error, _ = problem.measured(E)
+        error, coef = space.bounded(error), problem.coef(E)
         notes = self._notes(requested, basis.shape[1]) + scale_notes(train, error <= TOL)
         info = FitInfo(1, objective, error, error <= TOL, notes)
-        coef = problem.coef(E)
         if rows is None:
             return space.model(train.X, coef, mean, Kernel.of(self), info)
         coef = coef - coef.mean(axis=1, keepdims=True)
-        return KernelModel.of(rows, coef, mean - coef @ space.level, self.gamma, info)
+        intercept = mean - coef @ space.level
+        # Squares of residuals are off by as much as their roots, times what these are.
+        lost = float((space.rounding(coef.T) ** 2).sum())
+        if np.sqrt(lost * objective * n) + lost > ACCURACY * objective * n:
+            info = replace(info, objective=self._objective(train, coef, intercept, objective))
+        return KernelModel.of(rows, coef, intercept, self.gamma, info)
+
+    def _objective(self, train: TrainingSet, coef: FloatArray, intercept: FloatArray, objective: float) -> float:
+        """Return the objective of a model with a kernel, in long doubles; `objective` where that takes too long."""
+        K = long_kernel(Kernel.of(self), train.X)
+        if K is None:
+            return objective
+        scores = long_expansion(K, coef.T)
+        gram = coef @ scores
+        size = np.trace(gram) or 1.0
+        directions = eigvalsh(((gram + gram.T) / (2 * size)).astype(np.float64))
+        rank = default_rank(train.n_labels) if self.rank == "auto" else int(self.rank)
+        outside = size * np.maximum(directions[: max(len(directions) - rank, 0)], 0.0).sum()
+        loss = ((scores + intercept - train.Y) ** 2).sum() / train.n_samples
+        return float(loss + self.alpha * outside + self.beta * np.trace(gram))
 
     def _notes(self, requested: int, found: int) -> tuple[str, ...]:
         if requested < found or self.alpha == 0:

@@ -185,7 +185,7 @@ def test_multi_label_ranking_beside_both_on_one_kernel_matrix():
     solver = SOLVERS["shared_subspace"](kernel="chi2", gamma=gamma, alpha=0.1, beta=0.001)
     rows = KernelRows(train.X, "chi2")
     K = rows.gram(gamma)
-    subspace = best(lambda: solver.fit(train, Decomposed(gram_space(K), rows)), 2)[0]
+    subspace = best(lambda: solver.fit(train, Decomposed(gram_space(train.X, K), rows)), 2)[0]
     print(f"  shared_subspace {subspace:21.3f} s {subspace / max(mlr.values()):7.2f} x the slowest mlr")
     ratios = np.array([perf[C] / mlr[C] for C in PENALTIES])
     lost = ", ".join(f"C = {C:g}" for C, ratio in zip(PENALTIES, ratios, strict=True) if ratio < 1) or "none"

@@ -201,3 +201,35 @@ def test_a_rank_is_a_whole_number(wrong):
 def test_penalties_are_not_negative(setting):
     with pytest.raises(ValueError, match=f"{setting} must be a number, 0 or above"):
         subspace(**{setting: -0.1})
+
+
+def test_a_kernel_whose_rounding_hides_the_rows_certifies_nothing():
+    X, Y = random_problem()
+    X[:, 0] = 1e10  # (x'y + 1)^3 is 1e60 in every entry
+    solver = subspace(kernel="polynomial")
+    lost = solver.fit(TrainingSet(X, Y)).info
+    assert (lost.converged, lost.optimality) == (False, pytest.approx(1.0))
+    same = solver.fit(TrainingSet(np.ones_like(X), Y)).info
+    assert same.converged
+
+
+def test_scores_that_are_rounding_of_a_kernel_give_way_to_weights_of_zero():
+    X, Y = random_problem()
+    X[:, 0] *= 1e6  # weights of 1 / (n beta) times kernel values of 1e36
+    model = subspace(kernel="polynomial").fit(TrainingSet(X, Y))
+    assert (model.info.converged, model.info.optimality) == (False, pytest.approx(1.0))
+    assert not model.dual.any()
+    assert model.info.objective == pytest.approx(float(Y.var(axis=0).sum()), rel=1e-12)
+
+
+def test_the_objective_of_a_kernel_that_rounds_is_that_of_the_model():
+    X, Y = random_problem(n=24)
+    X += 100.0
+    model = subspace(kernel="polynomial").fit(TrainingSet(X, Y))
+    K = (X.astype(np.longdouble) @ X.T + 1) ** 3
+    assert 1e-6 < model.info.optimality < 1.0  # not converged: entries are 1e15, weights of 1 / 24
+    F = K @ model.dual.T + model.intercept
+    gram = model.dual @ K @ model.dual.T
+    outside = np.linalg.eigvalsh(gram.astype(float))[: -default_rank(Y.shape[1])].sum()
+    expected = ((F - Y) ** 2).sum() / 24 + outside + np.trace(gram)
+    assert model.info.objective == pytest.approx(float(expected), rel=1e-6)

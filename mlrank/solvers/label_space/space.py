@@ -205,8 +205,7 @@ def fit_info(
     train: TrainingSet, rows: RidgeSpace, objective: float, errors: list[float], notes: tuple[str, ...]
 ) -> FitInfo:
     """Return how a closed form on `rows` went, of which the largest error counts."""
-    # Where rounding hides the rows no weights are known to be better than none, and none may be far off.
-    largest = max(*errors, float(rows.lost))
+    largest = rows.bounded(max(errors))
     converged = largest <= TOL
     return FitInfo(1, objective, largest, converged, notes + scale_notes(train, converged))
 

@@ -174,6 +174,8 @@ SUBSPACE = Family(
     solvers={
         "shared_subspace": SOLVERS["shared_subspace"](),
         "shared_subspace light": SOLVERS["shared_subspace"](alpha=1e-3, beta=1e-6),
+        "shared_subspace rbf": SOLVERS["shared_subspace"](kernel="rbf"),
+        "shared_subspace polynomial": SOLVERS["shared_subspace"](kernel="polynomial"),
     },
     objective=_subspace,
     rivals=linear_rivals,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
-__all__ = ["Imported", "import_object"]
+__all__ = ["Imported", "import_object", "is_path"]
 
 T = TypeVar("T")
 
@@ -18,6 +18,18 @@ def import_object(place: str) -> Any:
     """
     module, _, name = place.partition(":")
     return getattr(import_module(module), name)
+
+
+def is_path(value: object) -> bool:
+    """Return whether a value has the form of an import path, "package.module:ClassName".
+
+    >>> is_path("sklearn.svm:SVC"), is_path("a: b"), is_path(3)
+    (True, False, False)
+    """
+    if not isinstance(value, str):
+        return False
+    module, colon, name = value.partition(":")
+    return bool(colon) and all(part.isidentifier() for part in (*module.split("."), name))
 
 
 @dataclass(frozen=True, eq=False)

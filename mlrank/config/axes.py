@@ -2,7 +2,7 @@
 
 import dataclasses
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -26,18 +26,23 @@ def read_axes(
     beside: tuple[str, ...],
     where: Where,
     findings: Findings,
+    places: Mapping[str, Where] | None = None,
 ) -> Axes:
-    """Return the axes of the settings `given` to `cls`; `beside` are the other keys that may stand there."""
+    """Return the axes of the settings `given` to `cls`; `beside` are the other keys that may stand there.
+
+    `places` are those of settings that do not stand under their own names at `where`.
+    """
     if cls is None:
         return ()
+    at = {key: (places or {}).get(key, (*where, key)) for key in given}
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
     hints = _hints(cls)
     axes: dict[str, list[Placed]] = {}
     for key, value in given.items():
         if key in fields:
-            axes[key] = list(_values(key, value, hints.get(key, Any), (*where, key), findings))
+            axes[key] = list(_values(key, value, hints.get(key, Any), at[key], findings))
         else:
-            findings(unknown_name(f"setting of {what}", key, [*fields, *beside]), *where, key, key=True)
+            findings(unknown_name(f"setting of {what}", key, [*fields, *beside]), *at[key], key=True)
     absent = [name for name, field in fields.items() if name not in given and _has_no_default(field)]
     for name in absent:
         findings(f"{what} needs a value for '{name}'", *where)
@@ -137,14 +142,18 @@ def _check_values(cls: type[Any], axes: dict[str, list[Placed]], needed: set[str
 
     A value that `cls` refuses by itself may only want another setting beside it. So it is to blame if `cls` still
     refuses it beside the first values of the other axes, whichever of the suspicious ones among them are left out.
+    A setting of an estimator inside, ``estimator__C``, goes with that estimator.
     """
     first = {key: values[0][0] for key, values in axes.items()}
-    needs = {key: value for key, value in first.items() if key in needed}
-    suspects = [key for key in first if _failure(cls, needs | {key: first[key]})][:MAX_SUSPECTS]
+
+    def needs(key: str) -> dict[str, object]:
+        return {name: value for name, value in first.items() if name in needed or key.startswith(f"{name}__")}
+
+    suspects = [key for key in first if _failure(cls, needs(key) | {key: first[key]})][:MAX_SUSPECTS]
     for key, values in axes.items():
-        others = [other for other in suspects if other != key and other not in needed]
+        others = [other for other in suspects if other not in (key, *needs(key))]
         for value, place in values:
-            alone = _failure(cls, needs | {key: value})
+            alone = _failure(cls, needs(key) | {key: value})
             if alone is not None and all(
                 _failure(cls, {k: v for k, v in first.items() if k not in left_out} | {key: value}) is not None
                 for size in range(len(others) + 1)

@@ -18,6 +18,7 @@ from mlrank.config.models import (
 )
 from mlrank.config.names import show
 from mlrank.errors import UserError, unknown_name
+from mlrank.imported import is_path
 from mlrank.resources import shipped
 from mlrank.yamlfile import Document, FileErrors, document_of, parse_yaml, read_yaml
 
@@ -66,9 +67,10 @@ def load_config(path: Path | str) -> ExperimentConfig:
         return parse_config(read_yaml(path), path)
     config = load_stored_config(path)
     for method in config.methods.values():
-        if ":" in method.solver:
+        code = [one for one in (method.solver, *(one for _, values in method.axes for one in values)) if is_path(one)]
+        if code:
             raise UserError(
-                f"method '{method.name}' names code, '{method.solver}', which is never imported from a results folder: "
+                f"method '{method.name}' names code, '{code[0]}', which is never imported from a results folder: "
                 "copy the file out of it if you trust it, and name the copy",
                 path,
             )

@@ -1,6 +1,6 @@
 """The `methods` block: projections, solvers, thresholds and their grids, checked against what will be constructed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from functools import partial
 from typing import Any
@@ -10,12 +10,15 @@ from mlrank.config.findings import Findings
 from mlrank.config.grid import Axes, MethodConfig, n_points
 from mlrank.config.names import (
     check_file_name,
+    estimator_parameters,
     foreign_class,
     projection_class,
     show,
     solver_class,
+    takes_estimators,
     threshold_class,
 )
+from mlrank.config.nested import flattened
 from mlrank.yamlfile import YamlMapping
 
 __all__ = ["MAX_GRID", "read_methods"]
@@ -69,12 +72,15 @@ def _read_method(name: str, block: Any, findings: Findings) -> MethodConfig | No
         return None
     before = len(findings.problems)
     block, notes = _in_new_words(block, where, findings)
+    block, places = _without_mappings(block, where, findings)
+    if len(findings.problems) > before:  # what is left out would be missed below
+        return None
     find = partial(foreign_class if findings.stored else solver_class, settings=block)
     solver = _named("solver", "solver", block, find, where, findings)
     threshold = _read_threshold(block.get("threshold", "zero"), (*where, "threshold"), findings)
     projection = _read_projection(block.get("project"), (*where, "project"), findings)
     settings = {key: value for key, value in block.items() if key not in BESIDE}
-    axes = read_axes(solver, str(block.get("solver")), settings, BESIDE, where, findings)
+    axes = read_axes(solver, str(block.get("solver")), settings, BESIDE, where, findings, places)
     if solver is None or threshold is None or len(findings.problems) > before:
         return None
     size = n_points(projection[1], axes, threshold[2])
@@ -102,6 +108,22 @@ def _in_new_words(
         findings(str(error), *where, key=True)
         return block, ()
     return {**beside, "solver": written.key, **written.settings}, written.notes
+
+
+def _without_mappings(
+    block: dict[str, object], where: Where, findings: Findings
+) -> tuple[dict[str, object], Mapping[str, Where]]:
+    """Return a method whose estimators inside are settings, and where each setting stands."""
+    from mlrank.solvers.construct import LISTS
+
+    key = block.get("solver")
+    if not isinstance(key, str) or not takes_estimators(key, findings.stored):
+        return block, {}
+    beside = {name: block[name] for name in BESIDE if name in block}
+    settings = {name: value for name, value in block.items() if name not in BESIDE}
+    known = partial(estimator_parameters, stored=findings.stored)
+    flat, places = flattened(settings, LISTS, known, where, findings)
+    return {**beside, **flat}, places
 
 
 def _read_projection(given: Any, where: Where, findings: Findings) -> tuple[type[Any] | None, Axes]:

@@ -15,6 +15,7 @@ from mlrank.errors import UserError, unknown_name
 
 __all__ = [
     "check_file_name",
+    "estimator_parameters",
     "foreign_class",
     "impute_names",
     "metric_names",
@@ -25,6 +26,7 @@ __all__ = [
     "show",
     "solver_class",
     "split_kinds",
+    "takes_estimators",
     "threshold_class",
     "variable_roles",
 ]
@@ -141,7 +143,41 @@ def solver_class(name: str, settings: Iterable[str] = ()) -> type[Any]:
     if name not in SOLVERS:
         hint = "" if get_close_matches(name, SOLVERS, n=1, cutoff=0.5) else _IMPORT_HINT
         raise ValueError(unknown_name("solver", _one_line(name), SOLVERS) + hint)
-    return SOLVERS[name]
+    solver = SOLVERS[name]
+    if getattr(solver, "TAKES_ESTIMATORS", False):
+        from mlrank.solvers.estimators import with_settings_inside
+
+        return with_settings_inside(solver, settings)
+    return solver
+
+
+def takes_estimators(name: str, stored: bool) -> bool:
+    """Return whether a solver of that name may have estimators among its settings; if `stored`, nothing is imported."""
+    if stored and ":" in name:
+        return True
+    try:
+        return bool(getattr(solver_class(name), "TAKES_ESTIMATORS", False))
+    except ValueError:
+        return False
+
+
+def estimator_parameters(path: str, stored: bool) -> list[str] | None:
+    """Return the names of the parameters of an estimator; None if `stored`, as it is then not imported.
+
+    Raises
+    ------
+    ValueError
+        If the path is that of no estimator.
+    """
+    from mlrank.solvers.construct import THREADS, is_part, parameters
+
+    module_name, class_name = _checked_path(path)
+    if stored:
+        return None
+    found = _member(module_name, class_name, is_part)
+    if not is_part(found):
+        raise ValueError(f"{show(path)} is no estimator: it has no methods get_params and set_params")
+    return [name for name in parameters(found) if name not in THREADS]
 
 
 def named_solver(name: str) -> type[Any]:
@@ -164,8 +200,12 @@ def foreign_class(name: str, settings: Iterable[str]) -> type[Any]:
     What a results folder says must not make its reader run code, so nothing is imported.
     """
     if ":" not in name:
-        return solver_class(name)
-    _, class_name = _checked_path(name)
+        found = solver_class(name)
+        if not getattr(found, "TAKES_ESTIMATORS", False):
+            return found
+        class_name = found.__name__
+    else:
+        _, class_name = _checked_path(name)
     given = [setting for setting in settings if setting.isidentifier()]
     namespace = {"fit": _never_fitted, "USES_KNOWN": True}
     return dataclasses.make_dataclass(
@@ -183,18 +223,22 @@ _IMPORT_HINT = " A solver of your own is named 'package.module:ClassName'."
 def _imported(path: str, settings: Iterable[str]) -> type[Any]:
     from mlrank.solvers.estimators import estimator_solver, is_estimator
 
-    module_name, class_name = _checked_path(path)
-    found = getattr(_module(module_name), class_name, None)
-    if found is None:
-        members = vars(sys.modules[module_name]).items()
-        known = [name for name, value in members if _is_solver(value) or is_estimator(value)]
-        raise ValueError(unknown_name(f"class of module {module_name}", class_name, known or ["(no solver there)"]))
+    found = _member(*_checked_path(path), lambda value: _is_solver(value) or is_estimator(value))
     if _is_solver(found):
         return found  # type: ignore[no-any-return]
     if not is_estimator(found):
         message = "a solver is a frozen dataclass with a method fit(train), or an estimator of scikit-learn's interface"
         raise ValueError(f"{show(path)} is not a solver: {message}")
     return estimator_solver(path, settings)
+
+
+def _member(module_name: str, class_name: str, fits: Callable[[Any], bool]) -> Any:
+    """Return a member of a module, or raise a ValueError with the nearest name among the members that would do."""
+    found = getattr(_module(module_name), class_name, None)
+    if found is None:
+        known = [name for name, value in vars(sys.modules[module_name]).items() if fits(value)]
+        raise ValueError(unknown_name(f"class of module {module_name}", class_name, known or ["(no solver there)"]))
+    return found
 
 
 def _checked_path(path: str) -> tuple[str, str]:

@@ -5,6 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from mlrank.config import GridPoint, MethodConfig
+from mlrank.imported import is_path
 from mlrank.records.identity import FitInputs, FitSettings, TrialPlace, defaults_of, seed_of, trial_key
 from mlrank.records.sources import source_hashes
 from mlrank.search import Point
@@ -27,7 +28,18 @@ def method_inputs(method: MethodConfig) -> tuple[dict[str, object], dict[str, st
         for part, (kind, axes) in parts.items()
         for name, value in defaults_of(kind, dict(axes)).items()
     }
-    return defaults, source_hashes(method.solver) if own else {}
+    return defaults, _sources(method)
+
+
+def _sources(method: MethodConfig) -> dict[str, str]:
+    """Return the hashes of the code that a method names: that of its solver and of the estimators inside."""
+    places = [method.solver] if ":" in method.solver else []
+    if getattr(method.solver_class, "TAKES_ESTIMATORS", False):
+        given = dict(method.axes)
+        default = getattr(method.solver_class, "estimator", None)
+        values = [value for values in given.values() for value in values] + [default] * ("estimator" not in given)
+        places += [value for value in values if is_path(value)]
+    return {name: value for place in places for name, value in source_hashes(place).items()}
 
 
 def point_of(inputs: FitInputs, method: MethodConfig, grid: GridPoint, place: TrialPlace | None) -> Point:

@@ -10,11 +10,11 @@ A fit costs what the estimator costs, times the number of labels where each has 
 """
 
 import dataclasses
-import inspect
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from inspect import Parameter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,14 +22,15 @@ import numpy as np
 from mlrank.arrays import Features, FloatArray, IntArray, as_dense
 from mlrank.imported import import_object
 from mlrank.solvers.base import FitInfo, ModelMeta, TrainingSet
+from mlrank.solvers.construct import LEFT_OUT, THREADS, construct, parameters, settings_inside
 from mlrank.solvers.models import LinearModel
 
-__all__ = ["estimator_solver", "is_estimator"]
+__all__ = ["estimator_solver", "is_estimator", "with_settings_inside"]
 
-# Settings that mlrank gives itself: every fit has one thread.
-THREADS = ("n_jobs", "thread_count", "nthread")
 # The name of a class that `__getattr__` makes again, in a worker: its estimator and nested settings follow.
 PREFIX = "of_"
+# Packages whose classifiers take a matrix of labels, whatever their tags say.
+MATRIX_ONLY = ("skmultilearn",)
 
 
 def is_estimator(value: object) -> bool:
@@ -51,8 +52,14 @@ def estimator_solver(place: str, settings: Iterable[str] = ()) -> type[Any]:
     ValueError
         If the class cannot be made into a solver.
     """
-    nested = sorted({name for name in settings if "__" in name and name.isidentifier()})
-    return _made(PREFIX + "|".join((place, *nested)).encode().hex())
+    return _made(PREFIX + "|".join((place, *settings_inside(settings))).encode().hex())
+
+
+def with_settings_inside(solver: type[Any], settings: Iterable[str]) -> type[Any]:
+    """Return a solver of ours that fits estimators, with those of `settings` that are settings of its estimator."""
+    nested = [name for name in settings_inside(settings) if name.startswith("estimator__")]
+    place = f"{solver.__module__}:{solver.__qualname__}"
+    return _made(PREFIX + "|".join((place, *nested)).encode().hex()) if nested else solver
 
 
 def __getattr__(name: str) -> type[Any]:
@@ -65,23 +72,36 @@ def __getattr__(name: str) -> type[Any]:
 @cache
 def _made(name: str) -> type[Any]:
     place, *nested = bytes.fromhex(name.removeprefix(PREFIX)).decode().split("|")
-    kind = import_object(place)
-    parameters = inspect.signature(kind).parameters.values()
-    fields: list[Any] = []
-    for one in parameters:
-        if one.kind in (one.VAR_POSITIONAL, one.VAR_KEYWORD) or one.name in THREADS:
-            continue
-        if one.default is one.empty:
-            fields.append((one.name, Any))
-        else:  # from a factory, as a default may be a list
-            fields.append((one.name, Any, dataclasses.field(default_factory=partial(_itself, one.default))))
-    names = {field[0] for field in fields}
-    fields += [(setting, Any, None) for setting in nested if setting not in names]
-    if "random_state" in names:
-        fields.append(("seed", int, 0))
-    made = dataclasses.make_dataclass(name, fields, bases=(_Estimator,), frozen=True, namespace={"PLACE": place})
+    kind: type[Any] = import_object(place)
+    if dataclasses.is_dataclass(kind):  # a solver of ours
+        added = [(setting, Any, LEFT_OUT) for setting in nested]
+        made = dataclasses.make_dataclass(name, added, bases=(kind,), frozen=True)
+    else:
+        namespace: dict[str, Any] = {"PLACE": place}
+        made = dataclasses.make_dataclass(
+            name, _fields_of(kind, nested), bases=(_Estimator,), frozen=True, namespace=namespace
+        )
     made.__module__ = __name__
     return made
+
+
+def _fields_of(kind: type[Any], nested: Sequence[str]) -> list[Any]:
+    known = {name: default for name, default in parameters(kind).items() if name not in THREADS}
+    lists = {
+        setting.partition("__")[0] for setting in nested if setting.partition("__")[2].partition("__")[0].isdigit()
+    }
+    fields: list[Any] = []
+    for name, default in known.items():
+        if name in lists:  # its parts are given one by one
+            continue
+        if default is Parameter.empty:
+            fields.append((name, Any))
+        else:  # from a factory, as a default may be a list
+            fields.append((name, Any, dataclasses.field(default_factory=partial(_itself, default))))
+    fields += [(setting, Any, LEFT_OUT) for setting in nested if setting not in known]
+    if nested or {"random_state", "estimator"} & set(known):
+        fields.append(("seed", int, 0))
+    return fields
 
 
 def _itself(value: object) -> object:
@@ -96,14 +116,12 @@ class _Estimator:
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = False
+    TAKES_ESTIMATORS: ClassVar[bool] = True
     LOADS: ClassVar[tuple[str, ...]] = ("scikit-learn",)
 
     def __post_init__(self) -> None:
         """Construct the estimator, which refuses settings that it does not know; some check values too."""
-        made = self._estimator()
-        check = getattr(made, "_validate_params", None)
-        if callable(check):
-            check()
+        self._estimator(check=True)
 
     def fit(self, train: TrainingSet, prepared: object = None) -> "LinearModel | EstimatorModel":
         """Fit the estimator to all labels that vary at once where it takes them, else one for each of these."""
@@ -123,39 +141,19 @@ class _Estimator:
             return _linear(machines, varied, constants, train.n_features, info)
         return EstimatorModel(machines, together, varied, constants, info)
 
-    def _estimator(self) -> Any:
+    def _estimator(self, check: bool = False) -> Any:
         """Return a new estimator with these settings, one thread and this seed."""
-        entries = [entry for entry in dataclasses.fields(self) if entry.name != "seed"]  # type: ignore[arg-type]
-        given = {entry.name: getattr(self, entry.name) for entry in entries}
-        nested = {name: value for name, value in given.items() if "__" in name and value is not None}
-        own = {name: _inner(value) for name, value in given.items() if "__" not in name}
-        kind = import_object(self.PLACE)
-        known = inspect.signature(kind).parameters
-        own |= {name: 1 for name in THREADS if name in known and known[name].default is not None}
-        if "random_state" in own and own["random_state"] is None:
-            own["random_state"] = getattr(self, "seed", 0)
-        made = kind(**own)
-        if nested:
-            made.set_params(**nested)
-        seeds = {
-            name: getattr(self, "seed", 0)
-            for name, value in made.get_params().items()
-            if name.endswith("__random_state") and value is None
-        }
-        return made.set_params(**seeds) if seeds else made
-
-
-def _inner(value: Any) -> Any:
-    """Return a setting; an import path stands for a new estimator with its defaults."""
-    if isinstance(value, str) and ":" in value:
-        module, _, name = value.partition(":")
-        if all(part.isidentifier() for part in (*module.split("."), name)):
-            return import_object(value)()
-    return value
+        entries = dataclasses.fields(self)  # type: ignore[arg-type]
+        given = {entry.name: getattr(self, entry.name) for entry in entries if entry.name != "seed"}
+        return construct(self.PLACE, given, getattr(self, "seed", 0), check)
 
 
 def _takes_many(estimator: Any, n_labels: int) -> bool:
     """Return whether an estimator is to be fitted to a matrix of so many labels."""
+    if type(estimator).__module__.partition(".")[0] in MATRIX_ONLY:
+        return True
+    if not hasattr(estimator, "__sklearn_tags__") and not hasattr(estimator, "_get_tags"):
+        return False
     try:
         from sklearn.utils import get_tags
     except ImportError:  # before 1.6

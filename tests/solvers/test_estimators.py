@@ -13,8 +13,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import ClassifierChain
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import NearestCentroid
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from mlrank.config import parse_config
+from mlrank.config import load_config, load_stored_config, parse_config
 from mlrank.errors import UserError
 from mlrank.experiment import run
 from mlrank.records.sources import source_hashes
@@ -86,6 +88,143 @@ def test_a_chain_with_settings_of_what_it_is_made_of():
     assert scores[:, 2:] == pytest.approx(chain.decision_function(X), abs=1e-12)
 
 
+STEPS = "sklearn.pipeline:Pipeline"
+SCALER = "sklearn.preprocessing:StandardScaler"
+
+
+def method_of(text):
+    head = "name: e\ndatasets: [yeast]\nsplit: {kind: official}\nmethods:\n  M:\n"
+    return parse_config(head + text, "c.yaml").methods["M"]
+
+
+def test_an_estimator_inside_is_a_mapping_with_grids_or_settings_with_both_names():
+    nested = method_of(f"    solver: '{CHAIN}'\n    estimator: {{class: '{LOGISTIC}', C: [0.1, 1], tol: 0.01}}\n")
+    flat = method_of(
+        f"    solver: '{CHAIN}'\n    estimator: '{LOGISTIC}'\n    estimator__C: [0.1, 1]\n    estimator__tol: 0.01\n"
+    )
+    assert nested == flat
+    assert [point.settings["estimator__C"] for point in nested.grid()] == [0.1, 1]
+    assert parse_config(
+        f"name: e\ndatasets: [yeast]\nsplit: {{kind: official}}\nmethods: {{M: {nested.resolved()}}}\n", "c"
+    )
+
+
+@pytest.mark.parametrize("outer", ["", "estimator"])
+def test_the_steps_of_a_pipeline_are_a_list_of_mappings(outer):
+    steps = f"steps: ['{SCALER}', {{class: '{LOGISTIC}', C: [0.1, 1]}}]"
+    text = f"    solver: '{STEPS}'\n    {steps}\n"
+    if outer:
+        text = f"    solver: '{CHAIN}'\n    estimator: {{class: '{STEPS}', {steps}}}\n"
+    method = method_of(text)
+    X, Y = problem()
+    model = method.solver_class(**method.grid()[1].settings).fit(TrainingSet(X, Y))
+    line = make_pipeline(StandardScaler(), LogisticRegression(C=1))
+    if outer:
+        expected = ClassifierChain(line).fit(X, Y[:, 2:]).decision_function(X)
+    else:
+        expected = np.column_stack([line.fit(X, y).decision_function(X) for y in Y.T[2:]])
+    assert model.decision_function(X)[:, 2:] == pytest.approx(expected, abs=1e-12)
+
+
+def test_parts_of_the_same_class_get_numbers_and_every_part_that_draws_gets_the_seed():
+    settings = {"estimators__0": FOREST, "estimators__1": FOREST, "estimators__1__max_depth": 3, "voting": "soft"}
+    solver = estimator_solver("sklearn.ensemble:VotingClassifier", settings)
+    assert Capabilities.of(solver).draws
+    made = solver(**settings, seed=8)._estimator()
+    assert [(name, one.max_depth, one.random_state) for name, one in made.estimators] == [
+        ("randomforestclassifier-1", None, 8),
+        ("randomforestclassifier-2", 3, 8),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("setting", "where", "problem"),
+    [
+        (
+            "estimator: {class: 'sklearn.svm:SVC', c: 1}",
+            (7, 43),
+            "unknown setting of sklearn.svm:SVC 'c'. Did you mean 'C'?",
+        ),
+        ("estimator: {class: 'sklearn.svm:SVC', C: [1, -2]}", (7, 50), "The 'C' parameter of SVC must be a float"),
+        (
+            "estimator: {class: 'sklearn.svm:SVc'}",
+            (7, 24),
+            "unknown class of module sklearn.svm 'SVc'. Did you mean 'SVC'?",
+        ),
+        ("estimator: {clas: 'sklearn.svm:SVC'}", (7, 16), "unknown key 'clas'. Did you mean 'class'?"),
+        ("estimator: {class: 'collections:Counter'}", (7, 24), "is no estimator"),
+        ("estimator: [{class: 'sklearn.svm:SVC'}]", (7, 16), "a list of mappings is for steps, estimators"),
+        (
+            f"estimator: {{class: '{STEPS}', steps: ['{SCALER}', {{class: '{LOGISTIC}', penal: 1}}]}}",
+            (7, 152),
+            "Did you mean 'penalty'?",
+        ),
+    ],
+)
+def test_what_is_wrong_inside_an_estimator_has_its_line_and_column(setting, where, problem):
+    with pytest.raises(UserError) as refused:
+        method_of(f"    solver: '{CHAIN}'\n    {setting}\n")
+    assert len(refused.value.problems) == 1
+    assert problem in str(refused.value)
+    assert (refused.value.line, refused.value.column) == where
+
+
+class Boosted:
+    """Has what boosting libraries have: settings handed on, words with a colon, no tags and no decision function."""
+
+    def __init__(self, *, objective="binary:logistic", **others):
+        self.objective = objective
+        self.others = {"n_estimators": 10, "nthread": None, "random_state": None} | others
+
+    def get_params(self, deep=True):
+        return {"objective": self.objective, **self.others}
+
+    def set_params(self, **given):
+        for name, value in given.items():
+            if name == "objective":
+                self.objective = value
+            else:
+                self.others[name] = value
+        return self
+
+    def fit(self, X, y):
+        self.share = np.mean(y) * self.others["n_estimators"] / 100
+        return self
+
+    def predict_proba(self, X):
+        return np.tile([1 - self.share, self.share], (X.shape[0], 1)).astype(np.float32)
+
+    def predict(self, X):
+        return np.full((X.shape[0], 1), self.share > 0.5)
+
+
+def test_settings_that_a_class_hands_on_are_known_and_words_with_a_colon_stay_words():
+    X, Y = problem()
+    place = f"{__name__}:Boosted"
+    solver = estimator_solver(place)
+    made = solver(n_estimators=50, objective="reg:squarederror", seed=4)._estimator()
+    assert made.get_params() == {
+        "objective": "reg:squarederror",
+        "n_estimators": 50,
+        "nthread": None,
+        "random_state": 4,
+    }
+    scores = solver(n_estimators=50).fit(TrainingSet(X, Y)).decision_function(X)
+    assert scores[:, 2:] == pytest.approx(np.tile(Y[:, 2:].mean(axis=0) / 2 - 0.5, (len(X), 1)), abs=1e-7)
+    with pytest.raises(UserError, match="Did you mean 'n_estimators'"):
+        method_of(f"    {{solver: '{place}', n_estimator: 3}}\n")
+
+
+def test_an_estimator_inside_is_code_that_results_folders_may_not_name(tmp_path):
+    method = f"{{solver: '{CHAIN}', estimator: 'no.such:One'}}"
+    text = f"name: e\ndatasets: [yeast]\nsplit: {{kind: official}}\nmethods: {{M: {method}}}\n"
+    (tmp_path / "config.yaml").write_text(text)
+    (tmp_path / "planned.json").write_text("{}")
+    assert load_stored_config(tmp_path / "config.yaml").methods["M"].axes == (("estimator", ("no.such:One",)),)
+    with pytest.raises(UserError, match="names code"):
+        load_config(tmp_path / "config.yaml")
+
+
 def test_a_fit_that_has_not_converged_says_so():
     X, Y = problem()
     info = estimator_solver(LOGISTIC)(max_iter=1, tol=1e-12).fit(TrainingSet(X, Y)).info
@@ -120,7 +259,10 @@ def config(folder, method):
         (f"{{solver: '{LOGISTIC}', c: 1}}", f"unknown setting of {LOGISTIC} 'c'. Did you mean 'C'?"),
         (f"{{solver: '{LOGISTIC}', C: -1}}", "The 'C' parameter of LogisticRegression must be a float"),
         (f"{{solver: '{CHAIN}'}}", f"{CHAIN} needs a value for 'estimator'"),
-        (f"{{solver: '{CHAIN}', estimator: '{LOGISTIC}', estimator__c: 1}}", "Invalid parameter 'c' for estimator"),
+        (
+            f"{{solver: '{CHAIN}', estimator: '{LOGISTIC}', estimator__c: 1}}",
+            f"c.yaml:4:130: unknown setting of {LOGISTIC} 'c'. Did you mean 'C'?",
+        ),
         ("{solver: 'sklearn.linear_model:LogisticRegresion'}", "Did you mean 'LogisticRegression'?"),
         ("{solver: 'sklearn.preprocessing:StandardScaler'}", "is not a solver: a solver is a frozen dataclass"),
     ],

@@ -22,7 +22,7 @@ from mlrank.records import RunFolder, RunRecord, checkout_commit
 from mlrank.records.atomic import write_atomic
 from mlrank.scaling import SCALERS
 from mlrank.search import cluster_pool
-from mlrank.solvers import SOLVERS, TrainingSet
+from mlrank.solvers import SOLVERS, Capabilities, TrainingSet
 from mlrank.tables import (
     FinishedExperiment,
     ResultTable,
@@ -34,7 +34,7 @@ from mlrank.tables import (
 )
 from mlrank.tables.arrange import to_grid
 from mlrank.tables.markup import html
-from mlrank.thresholds.cuts import LabelCut, OracleCut
+from mlrank.thresholds.cuts import LabelCut, looks_at_truth
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -271,7 +271,8 @@ def save_model(
     model : what a solver's ``fit`` returned
     train : TrainingSet
         What it was fitted to, before any scaling and projection.
-    cut : what a threshold's ``fit`` returned; scores above 0 are labels if left out
+    cut : what a threshold's ``fit`` returned; if left out, scores above the solver's natural cut are labels, above 0
+        where no solver is given
     solver : the solver, to be named in the file with its settings
     dataset : Dataset
         Names the features and labels, and is known again when the model is judged on it. If left out, features are
@@ -292,7 +293,8 @@ def save_model(
         if (len(features), len(labels)) != (m, k):
             found = f"{len(features)} features and {len(labels)} labels"
             raise ValueError(f"the data set has {found}, the training set {m} and {k}")
-    cut = LabelCut(np.zeros(k)) if cut is None else cut
+    if cut is None:
+        cut = LabelCut(np.full(k, 0.0 if solver is None else Capabilities.cut_of(solver, train)))
     scaling = SCALERS["none"]().fit(train.X) if scaling is None else scaling
     unlabeled = None if train.X_unlabeled is None else scaling(train.X_unlabeled)
     scaled = replace(train, X=scaling(train.X), X_unlabeled=unlabeled)
@@ -304,7 +306,7 @@ def save_model(
         "method": kinds["model"] if solver is None else _key(solver),
         "split": "",
         "solver": {"kind": kinds["model"], "settings": {}} if solver is None else _settings(solver),
-        "threshold": {"kind": kinds["cut"], "settings": {}, "scores": "", "oracle": isinstance(cut, OracleCut)},
+        "threshold": {"kind": kinds["cut"], "settings": {}, "scores": "", "oracle": looks_at_truth(cut)},
         "scale": kinds["scaling"],
         "projection": {"kind": kinds["projection"], "settings": {}} if "projection" in kinds else None,
         "data": _about_data(dataset, train),

@@ -14,7 +14,7 @@ from mlrank.errors import unknown_name
 from mlrank.search.crossfit import heldout_scores, own_scores
 from mlrank.solvers import SOLVERS, Capabilities, TrainingSet
 from mlrank.solvers.aliases import new_key
-from mlrank.thresholds import THRESHOLDS
+from mlrank.thresholds import THRESHOLDS, LabelBounds
 
 __all__ = ["MultiLabelRanker"]
 
@@ -31,6 +31,9 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     solver : key of SOLVERS, or a solver
     threshold : key of THRESHOLDS, or a threshold
+        "natural" is the solver's own cut: 0 for margins, 0.5 for probabilities.
+    min_labels, max_labels : int, int or None
+        How many labels a row gets at least and at most, by the order of its scores.
     threshold_scores : {"train", "heldout", None}
         What the threshold is fitted to: the scores of the training rows, or scores from three fits that each leave out
         a third of them; None for what suits the threshold.
@@ -53,13 +56,17 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         solver: Any = "binary_svm",
-        threshold: Any = "zero",
+        threshold: Any = "natural",
         *,
+        min_labels: int = 0,
+        max_labels: int | None = None,
         threshold_scores: str | None = None,
         seed: int = 0,
     ) -> None:
         self.solver = solver
         self.threshold = threshold
+        self.min_labels = min_labels
+        self.max_labels = max_labels
         self.threshold_scores = threshold_scores
         self.seed = seed
 
@@ -87,12 +94,16 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if how not in ("train", "heldout"):
             raise ValueError(f"threshold_scores must be 'train', 'heldout' or None, found {self.threshold_scores!r}")
         train = TrainingSet(as_features(X), _indicator(y, X.shape[0]), pairwise=able.pairwise)
+        bounds = LabelBounds(self.min_labels, self.max_labels)
+        bounds.check(train.n_labels)
+        if hasattr(threshold, "at"):
+            threshold = threshold.at(Capabilities.cut_of(solver, train))
         self.model_ = solver.fit(train)
         if how == "train":
             scores = own_scores(self.model_, train)
         else:
             scores = heldout_scores(train, self.seed, lambda part, rows: solver.fit(part).decision_function(rows))
-        self.cut_ = threshold.fit(scores, train.Y, train.X)
+        self.cut_ = bounds.around(threshold.fit(scores, train.Y, train.X))
         self.classes_ = np.arange(train.n_labels)
         return self
 

@@ -150,6 +150,8 @@ def test_parameters_are_those_of_solver_and_threshold():
         "solver": "rank_svm",
         "threshold": "svr_midpoint",
         "threshold_scores": None,
+        "min_labels": 0,
+        "max_labels": None,
         "seed": 0,
     }
     ranker.set_params(solver__C=3.0, solver__tol=1e-3, threshold__C=2.0, seed=5)

@@ -1,6 +1,7 @@
 """The `methods` block: projections, solvers, thresholds and their grids, checked against what will be constructed."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from difflib import get_close_matches
 from functools import partial
 from typing import Any
@@ -12,6 +13,7 @@ from mlrank.config.names import (
     check_file_name,
     estimator_parameters,
     foreign_class,
+    label_bounds,
     projection_class,
     show,
     solver_class,
@@ -77,7 +79,7 @@ def _read_method(name: str, block: Any, findings: Findings) -> MethodConfig | No
         return None
     find = partial(foreign_class if findings.stored else solver_class, settings=block)
     solver = _named("solver", "solver", block, find, where, findings)
-    threshold = _read_threshold(block.get("threshold", "zero"), (*where, "threshold"), findings)
+    threshold = _read_threshold(block.get("threshold", {}), solver, (*where, "threshold"), findings)
     projection = _read_projection(block.get("project"), (*where, "project"), findings)
     settings = {key: value for key, value in block.items() if key not in BESIDE}
     axes = read_axes(solver, str(block.get("solver")), settings, BESIDE, where, findings, places)
@@ -87,7 +89,9 @@ def _read_method(name: str, block: Any, findings: Findings) -> MethodConfig | No
     if size > MAX_GRID:
         findings(f"the grid of method '{name}' has {size} points, at most {MAX_GRID} are allowed", *where, key=True)
         return None
-    for tried, its_axes in ((solver, axes), (threshold_class(threshold[0]), threshold[2]), projection):
+    own, bounds = _parted(threshold[2])
+    parts = ((solver, axes), (threshold_class(threshold[0]), own), (label_bounds(), bounds), projection)
+    for tried, its_axes in parts:
         check_points(tried, its_axes, where, findings)
     return MethodConfig(name, block["solver"], solver, axes, *threshold, *projection, notes)
 
@@ -136,18 +140,39 @@ def _read_projection(given: Any, where: Where, findings: Findings) -> tuple[type
     return found, read_axes(found, str(block.get("kind")), settings, ("kind",), where, findings)
 
 
-def _read_threshold(given: Any, where: Where, findings: Findings) -> tuple[str, str, Axes] | None:
+def _read_threshold(
+    given: Any, solver: type[Any] | None, where: Where, findings: Findings
+) -> tuple[str, str, Axes] | None:
+    """Return the key of a threshold, its scores and its axes; where none is named, the default of the solver."""
     if isinstance(given, (list, tuple)):
         findings("a method has one threshold; write one method for each", *where)
         return None
+    bounds = [field.name for field in fields(label_bounds())]
+    if isinstance(given, dict) and set(given) <= set(bounds):
+        given = {"kind": _default_threshold(solver), **given}
     block = given if isinstance(given, dict) else {"kind": given}
     found = _named("threshold", "kind", block, threshold_class, where, findings)
     scores = block.get("scores", getattr(found, "FIT_ON", "train"))
     if scores not in ("train", "heldout"):
         findings(f"the scores of a threshold must be 'train' or 'heldout', found {show(scores)}", *where, "scores")
-    settings = {key: value for key, value in block.items() if key not in ("kind", "scores")}
-    axes = read_axes(found, str(block.get("kind")), settings, ("kind", "scores"), where, findings)
-    return None if found is None else (block["kind"], scores, axes)
+    settings = {key: value for key, value in block.items() if key not in ("kind", "scores", *bounds)}
+    axes = read_axes(found, str(block.get("kind")), settings, ("kind", "scores", *bounds), where, findings)
+    limits = {key: value for key, value in block.items() if key in bounds}
+    both = dict((*axes, *read_axes(label_bounds(), "a threshold", limits, (), where, findings)))
+    return None if found is None else (block["kind"], scores, tuple((key, both[key]) for key in block if key in both))
+
+
+def _default_threshold(solver: type[Any] | None) -> str:
+    """Return the threshold of a method that names none: the natural cut of its solver, which often is zero."""
+    from mlrank.solvers import Capabilities
+
+    return "zero" if solver is None or Capabilities.of(solver).natural_cut == 0 else "natural"
+
+
+def _parted(axes: Axes) -> tuple[Axes, Axes]:
+    """Return the axes of a threshold's own settings, and those of its bounds on labels."""
+    names = {field.name for field in fields(label_bounds())}
+    return tuple(axis for axis in axes if axis[0] not in names), tuple(axis for axis in axes if axis[0] in names)
 
 
 def _named(

@@ -18,6 +18,7 @@ __all__ = [
     "estimator_parameters",
     "foreign_class",
     "impute_names",
+    "label_bounds",
     "metric_names",
     "named_solver",
     "one_of",
@@ -118,6 +119,13 @@ def threshold_class(name: str) -> type[Any]:
     from mlrank.thresholds import THRESHOLDS
 
     return THRESHOLDS[one_of("threshold", lambda: THRESHOLDS)(name)]
+
+
+def label_bounds() -> type[Any]:
+    """Return the settings that any threshold takes beside its own."""
+    from mlrank.thresholds.bounds import LabelBounds
+
+    return LabelBounds
 
 
 def projection_class(name: str) -> type[Any]:

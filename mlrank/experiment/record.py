@@ -42,6 +42,7 @@ def run_record(cell: Cell, outcome: Outcome, journal: Mapping[str, TrialRecord],
         error=refit.error,
         info=refit.info,
         metrics=refit.metrics,
+        sets=refit.sets,
         time=replace(refit.time, search=float(sum(trial.seconds for trial in trials))),
         model=refit.model,
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from mlrank.config import ExperimentConfig
+from mlrank.config.grid import points
 from mlrank.errors import UserError, unknown_name
 from mlrank.experiment.cell import Cell, cells
 from mlrank.experiment.coordinator import Coordinator
@@ -18,7 +19,7 @@ from mlrank.records import DataNames, RunFolder, WorkLocks, safe_name
 from mlrank.search import Pilot, Pool, local_pool, pools_ahead, workers_that_fit
 from mlrank.solvers import SOLVERS, Capabilities
 from mlrank.tables import FinishedExperiment, write_tables
-from mlrank.thresholds import THRESHOLDS
+from mlrank.thresholds import THRESHOLDS, LabelBounds
 
 __all__ = ["plan_cells", "run", "run_experiment"]
 
@@ -178,9 +179,12 @@ def _check_thresholds(config: ExperimentConfig, data: SplitDataset) -> None:
     for method in config.methods.values():
         kind: Any = THRESHOLDS[method.threshold]
         with config.places.errors_at("methods", method.name, "threshold"):
-            for point in method.grid() if hasattr(kind, "check") else ():
+            for settings in points(method.threshold_axes):
+                own, bounds = LabelBounds.split(settings)
                 try:
-                    kind(**point.threshold_settings).check(data.dataset.n_labels)
+                    for one in (kind(**own), bounds):
+                        if hasattr(one, "check"):
+                            one.check(data.dataset.n_labels)
                 except ValueError as error:
                     raise UserError(f"'{data.dataset.name}', method '{method.name}': {error}") from error
 

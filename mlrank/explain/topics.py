@@ -120,6 +120,7 @@ def _threshold(name: str) -> Topic:
     flags = [f"Fitted to {scores} scores unless the configuration says otherwise."]
     if found.ORACLE:
         flags = ["It looks at the true labels of the rows it decides on (* in tables): no method can be used so."]
+    flags.append("Any threshold also takes min_labels and max_labels: how many labels a row gets at least and at most.")
     return _settings_topic("threshold", name, documented(found), f"threshold: {name}", flags)
 
 

@@ -13,7 +13,7 @@ from mlrank.errors import UserError
 from mlrank.models.parts import PARTS, pack, restore
 from mlrank.solvers import FitInfo, TrainingSet
 from mlrank.solvers.models import TransductiveModel, all_rows, row_digests
-from mlrank.thresholds.cuts import OracleCut, label_sets
+from mlrank.thresholds.cuts import CountedSets, counted_sets, looks_at_truth
 
 __all__ = ["Fit", "Predictor"]
 
@@ -60,7 +60,14 @@ class Predictor:
     def predict(
         self, X: Features, Y: BoolArray | None = None, known: BoolArray | None = None
     ) -> tuple[FloatArray, BoolArray]:
-        """Return scores and label sets, both (n_samples, n_labels).
+        """Return scores and label sets, both (n_samples, n_labels); see `counted`."""
+        scores, counted = self.counted(X, Y, known)
+        return scores, counted.sets
+
+    def counted(
+        self, X: Features, Y: BoolArray | None = None, known: BoolArray | None = None
+    ) -> tuple[FloatArray, CountedSets]:
+        """Return scores (n_samples, n_labels) and label sets, with how many of them bounds changed.
 
         Parameters
         ----------
@@ -72,13 +79,13 @@ class Predictor:
         UserError
             If such a threshold is not given them.
         """
-        if Y is None and isinstance(self.cut, OracleCut):
+        if Y is None and looks_at_truth(self.cut):
             raise UserError(
                 "the threshold of this model looks at the true number of labels, so it has no label sets for rows of "
                 "unknown labels; ask for scores or for the best labels instead"
             )
         scores, seen = self._scored(X)
-        return scores, label_sets(self.cut, scores, seen, Y, known)
+        return scores, counted_sets(self.cut, scores, seen, Y, known)
 
     def _scored(self, X: Features) -> tuple[FloatArray, Features]:
         scaled = self.scaling(self._as_trained(as_features(X)))

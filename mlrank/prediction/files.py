@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mlrank.arrays import Features
+from mlrank.arrays import Features, IntArray
 from mlrank.datasets.formats.selection import Selection
 from mlrank.datasets.stream import RowStream
 from mlrank.errors import UserError
@@ -14,7 +14,7 @@ from mlrank.models.file import StoredModel, scoring
 from mlrank.prediction.outputs import ScoredBlock, Wish, output_format, writer
 from mlrank.solvers import Capabilities
 
-__all__ = ["Done", "predict_file", "selection_of"]
+__all__ = ["Done", "bounds_notes", "predict_file", "selection_of"]
 
 # What a block of rows may take, in numbers of 8 bytes.
 BLOCK_CELLS = 1 << 22
@@ -72,7 +72,7 @@ def predict_file(
     wish = Wish(model.label_names, scores, top)
     _check(wish, data, out)
     stream = RowStream(data, selection_of(model), format, zero_based, BLOCK_CELLS)
-    n_rows = 0
+    n_rows, bounded = 0, np.zeros(2, np.int64)
     with writer(out, wish) as sink:
         for X in _pieces(stream, _block_rows(model)):
             if n_rows and wish.sets and getattr(model.predictor.cut, "TOGETHER", False):
@@ -81,10 +81,17 @@ def predict_file(
                     "time; ask for scores or for the best labels instead",
                     data,
                 )
-            sink.write(_predicted(model, X, wish))
+            sink.write(_predicted(model, X, wish, bounded))
             n_rows += X.shape[0]
             progress(n_rows)
-    return Done(n_rows, tuple(stream.notes))
+    return Done(n_rows, (*stream.notes, *bounds_notes(*bounded)))
+
+
+def bounds_notes(n_filled: int, n_shortened: int) -> tuple[str, ...]:
+    """Return a note on how many label sets the bounds of a threshold changed."""
+    if not n_filled and not n_shortened:
+        return ()
+    return (f"by the bounds of the threshold {n_filled} label sets were filled up and {n_shortened} shortened",)
 
 
 def _check(wish: Wish, data: Path, out: Path) -> None:
@@ -97,10 +104,13 @@ def _check(wish: Wish, data: Path, out: Path) -> None:
         raise UserError("would be written over the data", out)
 
 
-def _predicted(model: StoredModel, X: Features, wish: Wish) -> ScoredBlock:
+def _predicted(model: StoredModel, X: Features, wish: Wish, bounded: IntArray) -> ScoredBlock:
+    """Return the predictions of a block, and add to `bounded` how many label sets were filled up and shortened."""
     if wish.sets:
         with scoring():
-            return ScoredBlock(*model.predictor.predict(X))
+            scores, counted = model.predictor.counted(X)
+        bounded += (counted.n_filled, counted.n_shortened)
+        return ScoredBlock(scores, counted.sets)
     return ScoredBlock(model.decision_function(X), None)
 
 

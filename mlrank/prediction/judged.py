@@ -17,7 +17,7 @@ from mlrank.datasets.loading import find_source, load_source
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import MetricValue, evaluate
 from mlrank.models.file import StoredModel, scoring
-from mlrank.prediction.files import selection_of
+from mlrank.prediction.files import bounds_notes, selection_of
 from mlrank.thresholds.cuts import check_scores
 
 __all__ = ["PARTS", "JudgedModel", "dataset_for_model", "judge"]
@@ -76,14 +76,14 @@ def judge(
     Y, known, more = _labels(model, dataset, rows, by_number)
     truth = Y if known is None else Y & known
     with scoring():
-        scores, Y_pred = model.predictor.predict(X, truth, known)
+        scores, counted = model.predictor.counted(X, truth, known)
         check_scores(scores)
     read = [] if dataset.fill is None else [f"read from {dataset.description}"]
-    notes = [*_leak(model, dataset, part), *read, *notes, *more]
+    notes = [*_leak(model, dataset, part), *read, *notes, *more, *bounds_notes(*counted[1:])]
     about = model.header
     fitted = [about.solver.kind, about.data.name and f"fitted to {about.data.name}", about.split]
     title = f"{about.method} ({', '.join(filter(None, fitted))}) on {dataset.name}, {part_name}"
-    return JudgedModel(evaluate(truth, scores, Y_pred, known), title, len(rows), tuple(notes))
+    return JudgedModel(evaluate(truth, scores, counted.sets, known), title, len(rows), tuple(notes))
 
 
 def dataset_for_model(

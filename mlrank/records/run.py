@@ -25,6 +25,7 @@ __all__ = [
     "RunRecord",
     "SearchInfo",
     "SearchTrial",
+    "SetsInfo",
     "SoftwareInfo",
     "ThresholdInfo",
     "TimeInfo",
@@ -73,6 +74,32 @@ class ThresholdInfo:
     scores: str = "train"
     settings: Mapping[str, object] = field(default_factory=dict)
     oracle: bool = False
+
+
+@dataclass(frozen=True)
+class SetsInfo:
+    """What the threshold made of the test rows.
+
+    Parameters
+    ----------
+    n_rows, n_labels : int
+    n_filled, n_shortened : int
+        Rows that its bounds gave more labels, and fewer.
+    n_always : int
+        Labels predicted on every row, though some row is known not to have them.
+    n_never : int
+        Labels predicted on no row, though some row has them.
+    natural_cut : float or None
+        The value of a natural cut.
+    """
+
+    n_rows: int
+    n_labels: int
+    n_filled: int = 0
+    n_shortened: int = 0
+    n_always: int = 0
+    n_never: int = 0
+    natural_cut: float | None = None
 
 
 @dataclass(frozen=True)
@@ -185,6 +212,8 @@ class RunRecord:
         The traceback of a failed run.
     info : FitRecord or None
     metrics : mapping of name to MetricRecord
+    sets : SetsInfo or None
+        None also for a record of an older version.
     key : str
         Identifies everything that the run depends on, which `inputs` has by name; see `mlrank.records.identity`.
     """
@@ -209,6 +238,7 @@ class RunRecord:
     metrics: Mapping[str, MetricRecord] = field(default_factory=dict)
     time: TimeInfo = TimeInfo()
     model: ModelInfo | None = None
+    sets: SetsInfo | None = None
 
     @property
     def names(self) -> tuple[str, str, str]:

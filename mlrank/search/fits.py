@@ -21,14 +21,14 @@ from mlrank.hardware import machine_name, peak_memory, reset_peak_memory
 from mlrank.metrics import METRICS, evaluate, search_value
 from mlrank.models import PROBE_ROWS, Fit, Predictor
 from mlrank.records import software_info
-from mlrank.records.run import FitRecord, MetricRecord, ModelInfo, TimeInfo, TrialRecord
+from mlrank.records.run import FitRecord, MetricRecord, ModelInfo, SetsInfo, TimeInfo, TrialRecord
 from mlrank.search.crossfit import heldout_scores, own_scores
 from mlrank.search.limits import time_limit
 from mlrank.search.task_data import TaskData, TaskRows
 from mlrank.search.tasks import Chain, Point, Refit, Result, Task
 from mlrank.search.threads import hold_numba
 from mlrank.solvers import Capabilities, TrainingSet
-from mlrank.thresholds.cuts import label_sets
+from mlrank.thresholds.cuts import CountedSets, counted_sets, label_sets
 
 __all__ = ["died", "refit", "work"]
 
@@ -125,8 +125,10 @@ def refit(task: Task, task_data: TaskData) -> Refit:
         peak = peak_memory() if measurable else None
         started = time.perf_counter()
         scores, X_test = fitted.scores(rows.test.X)
-        Y_pred = label_sets(fitted.cut, scores, X_test, rows.test.Y, rows.test.known)
+        counted = counted_sets(fitted.cut, scores, X_test, rows.test.Y, rows.test.known)
+        Y_pred = counted.sets
         predict_seconds = time.perf_counter() - started
+        sets = _sets_info(rows.test, counted)
         measured = evaluate(rows.test.Y, scores, Y_pred, rows.test.known)
         info = FitRecord.of(fitted.model.info, Capabilities.of(task.chain.solver).certificate)
     except Exception:  # stored as a failed run; the other runs go on
@@ -137,6 +139,7 @@ def refit(task: Task, task_data: TaskData) -> Refit:
         software_info(),
         info=info,
         metrics={name: MetricRecord.of(value) for name, value in measured.items()},
+        sets=replace(sets, natural_cut=task.chain.natural_cut(task.chain.build(point), rows.train)),
         time=TimeInfo(
             fit=fitted.fit_seconds,
             threshold=fitted.threshold_seconds,
@@ -148,6 +151,17 @@ def refit(task: Task, task_data: TaskData) -> Refit:
         changes=rows.notes,
         arrays=arrays if rows.test.known is None else arrays | {"known": rows.test.known},
         fit=fit,
+    )
+
+
+def _sets_info(test: TrainingSet, counted: CountedSets) -> SetsInfo:
+    """Return what the cut made of the test rows."""
+    Y_pred = counted.sets
+    known = np.ones_like(test.Y) if test.known is None else test.known
+    always = Y_pred.all(axis=0) & (~test.Y & known).any(axis=0)
+    never = ~Y_pred.any(axis=0) & (test.Y & known).any(axis=0)
+    return SetsInfo(
+        len(Y_pred), Y_pred.shape[1], counted.n_filled, counted.n_shortened, int(always.sum()), int(never.sum())
     )
 
 
@@ -200,9 +214,8 @@ class _FitCache:
             self.last = (identity, model, time.perf_counter() - started)
         _, model, seconds = self.last
         started = time.perf_counter()
-        threshold = self.chain.threshold(**point.threshold_settings)
         scores = self._threshold_scores(solver, model, point)
-        cut = threshold.fit(scores, self.train.Y, self.train.X, self.rows.known)
+        cut = self.chain.cut(point, solver, self.train, scores, self.rows.known)
         return Fitted(model, self.projected[1], cut, seconds, time.perf_counter() - started)
 
     def _project(self, point: Point) -> None:

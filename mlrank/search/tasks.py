@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.arrays import IntArray
+from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.models import Fit
-from mlrank.records.run import FitRecord, MetricRecord, ModelInfo, SoftwareInfo, TimeInfo, TrialRecord
-from mlrank.solvers import Capabilities
+from mlrank.records.run import FitRecord, MetricRecord, ModelInfo, SetsInfo, SoftwareInfo, TimeInfo, TrialRecord
+from mlrank.solvers import Capabilities, TrainingSet
+from mlrank.thresholds import LabelBounds
 
 __all__ = ["Chain", "Point", "Refit", "Result", "Task", "groups"]
 
@@ -60,6 +61,19 @@ class Chain:
         seeded = self._draws and "seed" not in point.settings
         return self.solver(**point.settings, **({"seed": point.seed} if seeded else {}))
 
+    def natural_cut(self, solver: Any, train: TrainingSet) -> float | None:
+        """Return the natural cut of the solver where that is the threshold; else None."""
+        return Capabilities.cut_of(solver, train) if hasattr(self.threshold, "at") else None
+
+    def cut(self, point: Point, solver: Any, train: TrainingSet, scores: FloatArray, known: BoolArray | None) -> Any:
+        """Return the point's threshold fitted to scores of the training rows, within its bounds on labels."""
+        own, bounds = LabelBounds.split(point.threshold_settings)
+        natural = self.natural_cut(solver, train)
+        threshold: Any = self.threshold(**own)
+        if natural is not None:
+            threshold = threshold.at(natural)
+        return bounds.around(threshold.fit(scores, train.Y, train.X, known))
+
 
 @dataclass(frozen=True)
 class Task:
@@ -97,7 +111,7 @@ class Refit:
     """What came of a fit on the whole training part.
 
     error : the traceback of one that failed
-    info, metrics, time, software, model : as the run's record stores them
+    info, metrics, sets, time, software, model : as the run's record stores them
     changes : what was done to the rows
     arrays : what the run stores beside its record
     fit : the model to be stored, None where it cannot be
@@ -107,6 +121,7 @@ class Refit:
     error: str | None = None
     info: FitRecord | None = None
     metrics: Mapping[str, MetricRecord] = field(default_factory=dict)
+    sets: SetsInfo | None = None
     time: TimeInfo = field(default_factory=TimeInfo)
     model: ModelInfo | None = None
     changes: tuple[str, ...] = ()

@@ -201,6 +201,7 @@ class Solver(Protocol):
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = False
     CERTIFICATE: ClassVar[CertificateKind | None] = None
+    NATURAL_CUT: ClassVar[float] = 0.0
     LOADS: ClassVar[tuple[str, ...]] = ("numba",)
 
     def fit(self, train: TrainingSet, prepared: Any = None) -> Model:
@@ -246,6 +247,10 @@ class Capabilities:
         (compiled loops), "scikit-learn" or both. A class that declares nothing is taken to load numba.
     kernel : str or None
         The kernel; the default one where the solver is given as a class, None where it has no such setting.
+    natural_cut : float or None
+        ``NATURAL_CUT``: the score above which a label is taken for relevant where nothing else says so, 0 for margins
+        (and a class that declares nothing), 0.5 for probabilities and shares. None for a solver that has the method
+        ``natural_cut(train)`` instead, because the cut depends on settings or on the training rows; see `cut_of`.
     """
 
     shared: tuple[str, ...]
@@ -260,6 +265,7 @@ class Capabilities:
     states_objective: bool
     loads: tuple[str, ...]
     kernel: str | None
+    natural_cut: float | None = 0.0
 
     @classmethod
     def of(cls, solver: Any) -> "Capabilities":
@@ -284,7 +290,20 @@ class Capabilities:
             states_objective=hasattr(solver, "objective_of"),
             loads=tuple(getattr(solver, "LOADS", ("numba",))),
             kernel=getattr(solver, "kernel", None),
+            natural_cut=None if hasattr(solver, "natural_cut") else float(getattr(solver, "NATURAL_CUT", 0.0)),
         )
+
+    @classmethod
+    def cut_of(cls, solver: Any, train: TrainingSet) -> float:
+        """Return the natural cut of a solver's scores after a fit to `train`.
+
+        >>> from mlrank.solvers import SOLVERS
+        >>> train = TrainingSet(np.eye(2), np.eye(2, dtype=bool))
+        >>> [Capabilities.cut_of(SOLVERS[key](), train) for key in ("rank_svm", "knn", "faie")]
+        [0.0, 0.5, 0.5]
+        """
+        declared = cls.of(solver).natural_cut
+        return float(solver.natural_cut(train)) if declared is None else declared
 
     @property
     def pairwise(self) -> bool:

@@ -168,6 +168,7 @@ class SharedSubspace:
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     CERTIFICATE: ClassVar[CertificateKind | None] = "backward error"
+    NATURAL_CUT: ClassVar[float] = 0.5
     LOADS: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:

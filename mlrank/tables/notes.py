@@ -42,6 +42,7 @@ def notes_of(by_method: Methods, columns: Sequence[str]) -> list[str]:
         *_search(done),
         *_projections(by_method),
         *_thresholds(by_method),
+        *_label_sets(done),
         *_fits_themselves(done),
         *_convergence(done),
         *_costs(columns, done),
@@ -196,7 +197,7 @@ def _projections(by_method: Methods) -> Iterator[str]:
 def _thresholds(by_method: Methods) -> Iterator[str]:
     kinds: dict[str, list[str]] = {}
     for method, found in by_method.items():
-        for kind in dict.fromkeys(_threshold(record.threshold) for record in found):
+        for kind in dict.fromkeys(_threshold(record) for record in found):
             kinds.setdefault(kind, []).append(method)
     if kinds:
         alike = len(kinds) == 1 and len(by_method) > 1
@@ -206,10 +207,43 @@ def _thresholds(by_method: Methods) -> Iterator[str]:
         yield "* the threshold looks at the true labels of the test rows, so metrics of label sets cannot be best"
 
 
-def _threshold(threshold: ThresholdInfo) -> str:
-    if threshold.oracle or not threshold.scores:
-        return threshold.kind
-    return f"{threshold.kind} ({threshold.scores} scores)"
+def _threshold(record: RunRecord) -> str:
+    threshold = record.threshold
+    value = threshold.settings.get("value") if threshold.kind == "constant" else record.sets and record.sets.natural_cut
+    if isinstance(value, int | float):
+        kind = f"{threshold.kind} {value:g}"
+    elif threshold.oracle or not threshold.scores:
+        kind = threshold.kind
+    else:
+        kind = f"{threshold.kind} ({threshold.scores} scores)"
+    return kind + _bounds(threshold)
+
+
+def _bounds(threshold: ThresholdInfo) -> str:
+    least, most = threshold.settings.get("min_labels"), threshold.settings.get("max_labels")
+    if not least and most is None:
+        return ""
+    return f", {f'{least or 0} or more' if most is None else f'{least or 0} to {most}'} labels a row"
+
+
+def _label_sets(done: Methods) -> Iterator[str]:
+    """Note what bounds did to label sets, and labels that a threshold gives to all rows or to none."""
+    sets = {method: [record.sets for record in found if record.sets] for method, found in done.items()}
+    bounded, constant = [], []
+    for method, found in sets.items():
+        filled, shortened = [one.n_filled for one in found], [one.n_shortened for one in found]
+        if any((*filled, *shortened)):
+            rows = _span(one.n_rows for one in found)
+            bounded.append(f"{method} {_span(filled)} and {_span(shortened)} of {rows}")
+        always, never = [one.n_always for one in found], [one.n_never for one in found]
+        if any((*always, *never)):
+            labels = _span(one.n_labels for one in found)
+            constant.append(f"{method} {_span(always)} and {_span(never)} of {labels}")
+    if bounded:
+        yield f"label sets filled up or shortened to the bounds on labels, by the order of scores: {'; '.join(bounded)}"
+    if constant:
+        what = "labels predicted for every row though some lack them, and for no row though some have them"
+        yield f"{what}: {'; '.join(constant)}"
 
 
 def _fits_themselves(done: Methods) -> Iterator[str]:

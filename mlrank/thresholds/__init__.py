@@ -2,10 +2,13 @@
 
 from mlrank.thresholds.base import Cut, Threshold
 from mlrank.thresholds.boundary import AdaptiveBoundary
+from mlrank.thresholds.bounds import BOUNDS, LabelBounds
 from mlrank.thresholds.mass import ClassMass
 from mlrank.thresholds.strategies import (
     AdaptiveF,
+    Constant,
     LstsqScores,
+    Natural,
     OracleSize,
     PerLabelF1,
     SVRMidpoint,
@@ -14,10 +17,12 @@ from mlrank.thresholds.strategies import (
     Zero,
 )
 
-__all__ = ["THRESHOLDS", "Cut", "Threshold"]
+__all__ = ["BOUNDS", "THRESHOLDS", "Cut", "LabelBounds", "Threshold"]
 
 THRESHOLDS: dict[str, type[Threshold]] = {
     "zero": Zero,
+    "constant": Constant,
+    "natural": Natural,
     "svr_midpoint": SVRMidpoint,
     "svr_min_error": SVRMinError,
     "lstsq_scores": LstsqScores,

@@ -36,7 +36,8 @@ class Threshold(Protocol):
     FIT_ON: the scores it is fitted to unless the config says otherwise: "train" (the model's scores of its own training
     rows, as the papers do) or "heldout" (cross-fitted scores).
     A strategy may have ``check(n_labels)``, which raises ValueError if it does not fit that many labels: it is asked
-    before the first fit of an experiment.
+    before the first fit of an experiment. One that depends on the solver has ``at(natural_cut)``, which returns the
+    threshold to be fitted.
     """
 
     ORACLE: ClassVar[bool] = False

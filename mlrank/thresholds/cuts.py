@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,8 @@ from mlrank.arrays import BoolArray, Features, FloatArray, as_features
 
 __all__ = [
     "CUTS",
+    "BoundedCut",
+    "CountedSets",
     "FeatureCut",
     "LabelCut",
     "OracleCut",
@@ -17,7 +19,9 @@ __all__ = [
     "ShareCut",
     "TopCut",
     "check_scores",
+    "counted_sets",
     "label_sets",
+    "looks_at_truth",
 ]
 
 
@@ -210,15 +214,97 @@ class OracleCut:
         return {"cut": "oracle"}
 
 
+@dataclass(frozen=True)
+class BoundedCut:
+    """The label sets of another cut, filled up and cut down to a number of labels by the order of scores.
+
+    Parameters
+    ----------
+    base : fitted cut
+    min_labels : int
+        A row that has fewer gets the best scored of its other labels besides; all labels where there are fewer.
+    max_labels : int or None
+        A row that has more keeps its best scored ones. Ties go to the lower label index.
+    """
+
+    base: Any
+    min_labels: int
+    max_labels: int | None
+
+    def __post_init__(self) -> None:
+        least, most = self.min_labels, self.min_labels if self.max_labels is None else self.max_labels
+        if type(least) is not int or type(most) is not int or not 0 <= least <= most:
+            raise ValueError(f"no bounds on labels: {self.min_labels!r} to {self.max_labels!r}")
+
+    @property
+    def TOGETHER(self) -> bool:
+        """Whether the other cut decides over all rows together."""
+        return bool(getattr(self.base, "TOGETHER", False))
+
+    def __call__(self, scores: FloatArray, X: Features, Y: BoolArray | None = None) -> BoolArray:
+        """Predict what the other cut predicts, within the bounds."""
+        return self.within(self.base(scores, X, Y), scores)
+
+    def within(self, sets: BoolArray, scores: FloatArray) -> BoolArray:
+        """Return label sets (n_samples, n_labels) within the bounds."""
+        sizes = np.count_nonzero(sets, axis=1)
+        bounded = np.clip(sizes, self.min_labels, self.max_labels)
+        rows = np.flatnonzero(bounded != sizes)
+        if not rows.size:
+            return sets
+        # The labels of the set come first, then the others, both by falling scores: a sort that keeps ties in order.
+        order = np.argsort(-scores[rows], axis=1, kind="stable")
+        outside = ~np.take_along_axis(sets[rows], order, axis=1)
+        order = np.take_along_axis(order, np.argsort(outside, axis=1, kind="stable"), axis=1)
+        changed = np.zeros(order.shape, np.bool_)
+        np.put_along_axis(changed, order, np.arange(order.shape[1]) < bounded[rows, None], axis=1)
+        found = sets.copy()
+        found[rows] = changed
+        return found
+
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """Return no arrays: the other cut is stored as a part of its own."""
+        return {}
+
+    def meta(self) -> Mapping[str, object]:
+        """Return the kind of cut and the bounds."""
+        return {"cut": "bounded", "min_labels": self.min_labels, "max_labels": self.max_labels}
+
+
+def looks_at_truth(cut: Any) -> bool:
+    """Return whether a cut needs the true labels of the rows that it decides on."""
+    return isinstance(cut.base if isinstance(cut, BoundedCut) else cut, OracleCut)
+
+
+class CountedSets(NamedTuple):
+    """Label sets, and how many rows the bounds of a cut gave more labels and fewer."""
+
+    sets: BoolArray
+    n_filled: int = 0
+    n_shortened: int = 0
+
+
+def counted_sets(
+    cut: Any, scores: FloatArray, X: Features, Y: BoolArray | None = None, known: BoolArray | None = None
+) -> CountedSets:
+    """Return what a cut predicts; an oracle alone is shown the true labels `Y`, and ranks those not `known` last."""
+    if isinstance(cut, BoundedCut):
+        free = label_sets(cut.base, scores, X, Y, known)
+        sets = cut.within(free, scores)
+        more = np.count_nonzero(sets, axis=1) - np.count_nonzero(free, axis=1)
+        return CountedSets(sets, int(np.count_nonzero(more > 0)), int(np.count_nonzero(more < 0)))
+    if not isinstance(cut, OracleCut):
+        return CountedSets(np.asarray(cut(scores, X)))
+    if known is not None:
+        scores = np.where(known, scores, scores.min() - 1.0)
+    return CountedSets(cut(scores, X, Y))
+
+
 def label_sets(
     cut: Any, scores: FloatArray, X: Features, Y: BoolArray | None = None, known: BoolArray | None = None
 ) -> BoolArray:
-    """Return what a cut predicts; an oracle alone is shown the true labels `Y`, and ranks those not `known` last."""
-    if not isinstance(cut, OracleCut):
-        return np.asarray(cut(scores, X))
-    if known is not None:
-        scores = np.where(known, scores, scores.min() - 1.0)
-    return cut(scores, X, Y)
+    """Return the label sets of `counted_sets`."""
+    return counted_sets(cut, scores, X, Y, known).sets
 
 
 # Cuts by what their ``meta()["cut"]`` says.
@@ -229,6 +315,7 @@ CUTS: Mapping[str, type[Any]] = {
     "share": ShareCut,
     "top": TopCut,
     "oracle": OracleCut,
+    "bounded": BoundedCut,
 }
 
 

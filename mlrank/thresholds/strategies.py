@@ -12,7 +12,18 @@ from mlrank.thresholds.cuts import FeatureCut, LabelCut, OracleCut, ScoreCut, To
 from mlrank.thresholds.svr import linear_svr
 from mlrank.thresholds.targets import TARGETS, between, without_unknown
 
-__all__ = ["AdaptiveF", "LstsqScores", "OracleSize", "PerLabelF1", "SVRMidpoint", "SVRMinError", "TopK", "Zero"]
+__all__ = [
+    "AdaptiveF",
+    "Constant",
+    "LstsqScores",
+    "Natural",
+    "OracleSize",
+    "PerLabelF1",
+    "SVRMidpoint",
+    "SVRMinError",
+    "TopK",
+    "Zero",
+]
 
 # Scores of a ranking loss sum to about 0 over the labels; singular values below this fraction of the largest are noise.
 RCOND = 1e-10
@@ -33,6 +44,49 @@ class Zero:
         """Return the cut; nothing is fitted."""
         check_scores(scores, Y, X)
         return LabelCut(np.zeros(scores.shape[1]))
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Predict the labels with a score above `value`, the same for all labels.
+
+    Parameters
+    ----------
+    value : float
+        0.5 suits probabilities.
+    """
+
+    value: float = 0.5
+    ORACLE: ClassVar[bool] = False
+    FIT_ON: ClassVar[str] = "train"
+
+    def __post_init__(self) -> None:
+        _check_number("value", self.value)
+
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
+        """Return the cut; nothing is fitted."""
+        check_scores(scores, Y, X)
+        return LabelCut(np.full(scores.shape[1], float(self.value)))
+
+
+@dataclass(frozen=True)
+class Natural:
+    """Predict the labels with a score above the solver's natural cut: 0 for margins, 0.5 for probabilities and shares.
+
+    It is the default of every solver whose natural cut is not always 0; for the others `zero` is the same. Records and
+    tables give its value.
+    """
+
+    ORACLE: ClassVar[bool] = False
+    FIT_ON: ClassVar[str] = "train"
+
+    def at(self, natural_cut: float) -> Constant:
+        """Return the threshold of a solver with this natural cut."""
+        return Constant(natural_cut)
+
+    def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
+        """Raise ValueError: scores do not say which solver they are of."""
+        raise ValueError("natural is the cut of a solver: natural.at(Capabilities.cut_of(solver, train)) has its value")
 
 
 @dataclass(frozen=True)
@@ -283,8 +337,8 @@ def _best_for_each_label(scores: FloatArray, Y: BoolArray, known: BoolArray | No
 def _check_number(name: str, value: Any, above: float = -np.inf, least: float = -np.inf) -> None:
     number = isinstance(value, (int, float)) and not isinstance(value, bool) and np.isfinite(value)
     if not (number and value > above and value >= least):
-        words = f"of at least {least}" if np.isfinite(least) else f"above {above}"
-        raise ValueError(f"{name} must be a number {words}, found {value!r}")
+        words = f" of at least {least}" if np.isfinite(least) else f" above {above}" if np.isfinite(above) else ""
+        raise ValueError(f"{name} must be a number{words}, found {value!r}")
 
 
 def _check_target(target: str) -> None:

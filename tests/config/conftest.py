@@ -9,6 +9,7 @@ import pytest
 from mlrank.config import ExperimentConfig, parse_config
 from mlrank.errors import UserError
 from mlrank.solvers import SOLVERS
+from mlrank.thresholds import bounds
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,9 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(SOLVERS.places, "toy", f"{__name__}:Toy")
     monkeypatch.setitem(SOLVERS.places, "needy", f"{__name__}:Needy")
     thresholds = ModuleType("mlrank.thresholds")
-    thresholds.THRESHOLDS = {"zero": Zero, "svr_midpoint": Zero, "top_k": TopK}  # type: ignore[attr-defined]
+    thresholds.THRESHOLDS = {"zero": Zero, "svr_midpoint": Zero, "top_k": TopK, "natural": Zero}  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "mlrank.thresholds", thresholds)
+    monkeypatch.setitem(sys.modules, "mlrank.thresholds.bounds", bounds)
 
 
 REST = """\

@@ -259,7 +259,7 @@ def test_own_solver_by_import_path(parse, tmp_path, monkeypatch):
         ),
         (
             "{solver: toy, threshold: zer}",
-            ["5:31: unknown threshold 'zer'. Did you mean 'zero'? Known: svr_midpoint, top_k, zero."],
+            ["5:31: unknown threshold 'zer'. Did you mean 'zero'? Known: natural, svr_midpoint, top_k, zero."],
         ),
         ("{solver: toy, threshold: [zero]}", ["5:31: a method has one threshold; write one method for each"]),
         ("{solver: toy, threshold: ~}", ["5:31: the threshold must be one name, found null"]),
@@ -269,7 +269,8 @@ def test_own_solver_by_import_path(parse, tmp_path, monkeypatch):
             [
                 "5:52: k must be 1 or more, found 0",
                 "5:64: the scores of a threshold must be 'train' or 'heldout', found 'test'",
-                "5:70: unknown setting of top_k 'kk'. Did you mean 'k'? Known: k, kind, scores.",
+                "5:70: unknown setting of top_k 'kk'. Did you mean 'k'? Known: "
+                "k, kind, max_labels, min_labels, scores.",
             ],
         ),
         (

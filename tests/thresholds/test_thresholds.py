@@ -32,6 +32,15 @@ def test_zero_is_strict():
     assert cut(scores, np.zeros((1, 1))).tolist() == [[False, False, True, False]]
 
 
+def test_a_constant_is_strict_and_the_natural_cut_is_the_constant_that_a_solver_names():
+    scores, Y = np.array([[0.5, 0.25], [0.75, 0.3]]), np.ones((2, 2), dtype=bool)
+    for strategy in (THRESHOLDS["constant"](value=0.5), THRESHOLDS["natural"]().at(0.5)):
+        cut = strategy.fit(scores, Y, np.zeros((2, 1)))
+        assert cut(scores, np.zeros((2, 1))).tolist() == [[False, False], [True, False]]
+    with pytest.raises(ValueError, match="natural is the cut of a solver"):
+        THRESHOLDS["natural"]().fit(scores, Y, np.zeros((2, 1)))
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_svr_min_error_is_the_regression_onto_the_targets_with_the_fewest_wrong_labels(seed):
     rng = np.random.default_rng(seed)
@@ -307,7 +316,8 @@ def test_oracle_size_predicts_as_many_as_there_are():
 CHOSEN = {"top_k": {"k": 2}}
 
 
-@pytest.mark.parametrize("name", THRESHOLDS)
+# natural is the constant that a solver names.
+@pytest.mark.parametrize("name", [name for name in THRESHOLDS if name != "natural"])
 class TestEveryStrategy:
     def test_it_says_what_it_looks_at(self, name):
         strategy = THRESHOLDS[name]
@@ -383,6 +393,7 @@ class TestEveryStrategy:
         ("lstsq_scores", {"target": "ranks"}, "target must be one of .*, found 'ranks'"),
         ("adaptive_f", {"alpha": 1.5}, "alpha must be a number of at most 1, found 1.5"),
         ("adaptive_f", {"alpha": -0.5}, "alpha must be a number of at least 0, found -0.5"),
+        ("constant", {"value": math.nan}, "value must be a number, found nan"),
         ("top_k", {"k": 0}, "k must be a whole number of at least 1, found 0"),
         ("top_k", {"k": 1.5}, "k must be a whole number of at least 1, found 1.5"),
         ("top_k", {"k": True}, "k must be a whole number of at least 1, found True"),

@@ -182,6 +182,10 @@ class HypergraphSpectral:
             return RidgeSystem(CenteredRows(with_ones(train.X), np.zeros(train.n_features + 1)), None, self.backend)
         return RidgeSystem(CenteredRows(train.X), None, self.backend)
 
+    def natural_cut(self, train: TrainingSet) -> float:
+        """Return 0 for margins, 0.5 for ridge regression of 0 and 1 and for shares of neighbors."""
+        return 0.0 if self.head == "svm" else 0.5
+
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
         if self.kernel != "linear":

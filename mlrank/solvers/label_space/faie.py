@@ -119,6 +119,10 @@ class FaIE:
         """
         return label_space(train, LabelSpaceSettings.of(self), self._coded(train))
 
+    def natural_cut(self, train: TrainingSet) -> float:
+        """Return the middle between the codes of absent and present labels."""
+        return 0.0 if self._has_signs(train) else 0.5
+
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
         operations, memory = LabelSpaceSettings.of(self).cost(n_samples, n_features, n_labels)

@@ -80,6 +80,7 @@ class KNN:
     SHARED: ClassVar[tuple[str, ...]] = ()
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
+    NATURAL_CUT: ClassVar[float] = 0.5
 
     def __post_init__(self) -> None:
         check_positive(self, "n_neighbors")

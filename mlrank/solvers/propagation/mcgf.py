@@ -124,6 +124,10 @@ class MCGF:
         """Build the graph of rows; it is the same for every weight."""
         return Propagation(GraphSettings.of(self).build(train))
 
+    def natural_cut(self, train: TrainingSet) -> float:
+        """Return the middle between the codes of labels; 0 for the Green's function, which takes means off."""
+        return 0.5 if (self.variant, self.coding) == ("sylvester", "zero_one") else 0.0
+
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the number of rows, features and labels."""
         return GraphSettings.of(self).cost(n_samples, n_features, n_labels)

@@ -107,6 +107,10 @@ class SMSE:
         """Build the graph of rows; it is the same for every weight."""
         return GraphSettings.of(self).build(train)
 
+    def natural_cut(self, train: TrainingSet) -> float:
+        """Return the middle between the codes of absent and present labels."""
+        return 0.5 if self.coding == "zero_one" else 0.0
+
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the number of rows, features and labels."""
         return GraphSettings.of(self).cost(n_samples, n_features, n_labels)

@@ -236,6 +236,10 @@ class SLRM:
             return self_tuning_graph(X, self.n_neighbors, self.scale_neighbor, self.symmetrize, find)
         return gaussian_graph(X, self.n_neighbors, self.width, self.symmetrize, find)
 
+    def natural_cut(self, train: TrainingSet) -> float:
+        """Return the middle between the codes of absent and present labels."""
+        return 0.5 if self.coding == "zero_one" else 0.0
+
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
         few = min(n_samples, n_features)

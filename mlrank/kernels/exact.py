@@ -28,7 +28,9 @@ def expansion_error(K: FloatArray, coef: FloatArray) -> float:
     return 4 * EPS * float(np.diag(K).max()) * float(np.max(np.abs(coef).sum(axis=0), initial=0.0))
 
 
-def expansion_square(K: FloatArray, beta: FloatArray, total: float, exact: Callable[[], Any]) -> float:
+def expansion_square(
+    K: FloatArray, beta: FloatArray, total: float, exact: Callable[[], Any], mix: FloatArray | None = None
+) -> float:
     """Return trace(beta'K beta), not less than it, for a dual objective with the sum `total` of its variables.
 
     Parameters
@@ -38,20 +40,25 @@ def expansion_square(K: FloatArray, beta: FloatArray, total: float, exact: Calla
     total : float
     exact : () -> K in long doubles, or None where that takes too long; asked where rounding shows. Without it the
         answer is infinite, and the dual objective no bound.
+    mix : (n_labels, n_labels) ndarray, optional
+        trace(mix beta'K beta) then is returned.
     """
-    if expansion_error(K, beta) * float(np.abs(beta).sum()) <= ACCURACY * total:
-        return float(np.vdot(beta, K @ beta))
+    mixed = beta if mix is None else beta @ mix
+    if expansion_error(K, beta) * float(np.abs(mixed).sum()) <= ACCURACY * total:
+        return float(np.vdot(mixed, K @ beta))
     long = exact()
     if long is None:
         return np.inf
-    return float((beta * long_expansion(long, beta)).sum()) + _indefinite(long, beta)
+    gram = beta.T @ long_expansion(long, beta)
+    square = np.trace(gram) if mix is None else (mix * gram).sum()
+    return float(square) + _indefinite(long, beta, mixed)
 
 
-def _indefinite(K: Any, beta: FloatArray) -> float:
-    """Return how far beta'K beta may be below 0 for a K that is positive semidefinite but for rounding to doubles."""
+def _indefinite(K: Any, beta: FloatArray, mixed: FloatArray) -> float:
+    """Return how far beta'K mixed may be below 0 for a K that is positive semidefinite but for rounding to doubles."""
     if K.dtype != np.float64:
         return 0.0
-    return len(K) * EPS * float(np.diag(K).max()) * float(np.vdot(beta, beta))
+    return len(K) * EPS * float(np.diag(K).max()) * float(np.vdot(beta, mixed))
 
 
 def long_expansion(K: Any, coef: FloatArray) -> Any:

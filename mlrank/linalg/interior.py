@@ -118,7 +118,9 @@ def factored(H: FloatArray) -> Callable[[FloatArray], FloatArray]:
     raise LinAlgError("the system of an interior-point step is not positive definite")
 
 
-def label_system(Z: FloatArray, L: FloatArray, weight: FloatArray) -> Callable[[FloatArray], FloatArray]:
+def label_system(
+    Z: FloatArray, L: FloatArray, weight: FloatArray, root: FloatArray | None = None
+) -> Callable[[FloatArray], FloatArray]:
     """Return the solution of (diag(weight) + sum_i L_i (x) z_i z_i') W = rhs as a function of rhs (n_labels, r).
 
     Parameters
@@ -126,22 +128,33 @@ def label_system(Z: FloatArray, L: FloatArray, weight: FloatArray) -> Callable[[
     Z : (n, r), rows
     L : (n, n_labels, n_labels), whose rows sum to 0: a loss that does not see what is added to all labels
     weight : (r,), penalties
+    root : (n_labels, n_labels), symmetric, of weights that are mixed before they meet the loss: root L_i root, which
+        does not see the labels that it mixes to equal ones, takes the place of L_i
     """
     (n, r), k = Z.shape, L.shape[1]
+    unseen = np.ones(k)
+    if root is not None:
+        L, unseen = root @ L @ root, np.linalg.solve(root, unseen)
     H, chunk = np.zeros((k * k, r * r)), max(1, CELLS // (r * r))
     for first in range(0, n, chunk):
         rows = Z[first : first + chunk]
         H += L[first : first + chunk].reshape(-1, k * k).T @ (rows[:, :, None] * rows[:, None, :]).reshape(-1, r * r)
     H = H.reshape(k, k, r, r)
-    # Weights sum to 0 over labels, so holding the sums costs nothing.
-    H += (np.einsum("ppaa->a", H) / k**2 * np.eye(r))[None, None]
+    # Weights have nothing of what the loss does not see, so holding that costs nothing.
+    unseen = unseen / np.abs(unseen).max()
+    H += np.multiply.outer(np.outer(unseen, unseen), np.einsum("ppaa->a", H) / k**2 * np.eye(r))
     H = H.transpose(0, 2, 1, 3).reshape(k * r, k * r)
     H[np.diag_indices_from(H)] += np.tile(weight, k)
     return factored(H)
 
 
 def pair_system(
-    Z: FloatArray, n_labels: int, pairs: tuple[IntArray, IntArray, IntArray], theta: FloatArray, weight: FloatArray
+    Z: FloatArray,
+    n_labels: int,
+    pairs: tuple[IntArray, IntArray, IntArray],
+    theta: FloatArray,
+    weight: FloatArray,
+    root: FloatArray | None = None,
 ) -> Callable[[FloatArray], FloatArray]:
     """Return the solution of `label_system` where L_i is the Laplacian of the pairs of labels of row i.
 
@@ -151,12 +164,13 @@ def pair_system(
     pairs : row, first and second label of each pair
     theta : (n_pairs,), their weights
     weight : (r,), penalties
+    root : as there
     """
     row, high, low = pairs
     L = np.zeros((len(Z), n_labels, n_labels))
     L[row, high, low] = L[row, low, high] = -theta
     L[:, range(n_labels), range(n_labels)] = -L.sum(axis=2)
-    return label_system(Z, L, weight)
+    return label_system(Z, L, weight, root)
 
 
 def interior_point(terms: HingeTerms, tol: float, max_iter: int) -> InteriorPoint:

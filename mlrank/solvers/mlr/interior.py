@@ -1,7 +1,7 @@
 """Multi-label ranking on the examples that were given: its certificate, and an interior-point method for any scales.
 
 The weights of eq. 13 go with a threshold for each example, which is eliminated from the systems; problem (4) has its
-pairs as hinge terms. Labels are not mixed here, and the kernel is the one that was given, not a halved one.
+pairs as hinge terms. Where labels are mixed by R, weights are V R^1/2, so that their penalty stays |V|^2.
 """
 
 from collections.abc import Callable
@@ -48,14 +48,15 @@ class GivenExamples:
 
     def primal(self, coefficients: FloatArray) -> float:
         """Return half the squared norm and C times the loss."""
+        mixed = self.problem.mixed(coefficients)
         if not self.gram:
-            scores = scores_of(self.X, coefficients.T, np.zeros(coefficients.shape[1]), column_offsets(self.X))
-            return self._value(float(np.vdot(coefficients, coefficients)), scores)
-        scores = np.asarray(self.X @ coefficients)
+            scores = scores_of(self.X, mixed.T, np.zeros(mixed.shape[1]), column_offsets(self.X))
+            return self._value(float(np.vdot(coefficients, mixed)), scores)
+        scores = np.asarray(self.X @ mixed)
         value = self._value(float(np.vdot(coefficients, scores)), scores)
         weight = float(np.abs(coefficients).sum()) + self.problem.C * scores.shape[1] * scores.size
-        if expansion_error(self.X, coefficients) * weight > ACCURACY * value and (K := self.exact()) is not None:
-            long = long_expansion(K, coefficients)
+        if expansion_error(self.X, mixed) * weight > ACCURACY * value and (K := self.exact()) is not None:
+            long = long_expansion(K, mixed)
             return self._value(float((coefficients * long).sum()), long.astype(np.float64))
         return value
 
@@ -73,15 +74,38 @@ class GivenExamples:
     def _norm(self, beta: FloatArray) -> float:
         if not self.gram:
             V = adjoint_of(self.X, beta)
-            return float(np.vdot(V, V))
-        return expansion_square(self.X, beta, float(np.abs(beta).sum()), self.exact)
+            return float(np.vdot(V, self.problem.mixed(V)))
+        mix = self.problem.mix if self.problem.mix.size else None
+        return expansion_square(self.X, beta, float(np.abs(beta).sum()), self.exact, mix)
+
+
+class Weights:
+    """Weights (n_labels, r) of dense rows Z, mixed by the square root of a problem's mix, and their scores."""
+
+    def __init__(self, Z: FloatArray, problem: RankingProblem) -> None:
+        self.Z, self.root = Z, problem.root
+
+    def outputs(self, V: FloatArray) -> FloatArray:
+        """Return the scores (n, n_labels)."""
+        F: FloatArray = self.Z @ V.T
+        return F if self.root is None else F @ self.root
+
+    def adjoint(self, beta: FloatArray) -> FloatArray:
+        """Return the gradient of the sum of scores times `beta`, (n_labels, r)."""
+        V: FloatArray = beta.T @ self.Z
+        return V if self.root is None else self.root @ V
+
+    def coefficients(self, V: FloatArray, basis: FloatArray | None) -> FloatArray:
+        """Return coefficients as of GivenExamples."""
+        W = V.T if self.root is None else np.linalg.solve(self.root, V).T
+        return W if basis is None else np.asarray(basis @ W)
 
 
 class ThresholdTerms:
     """Eq. 13 as hinge terms of a vector: weights (n_labels, r) of dense rows, then a threshold for each example."""
 
     def __init__(self, Z: FloatArray, problem: RankingProblem) -> None:
-        self.Z, self.problem = Z, problem
+        self.Z, self.problem, self.weights = Z, problem, Weights(Z, problem)
         self.signs, self.mask = problem.labels.signs, problem.labels.mixed[:, None] & (problem.labels.signs != 0)
         self.example, self.label = np.nonzero(self.mask)
         self.sign = self.signs[self.mask]
@@ -98,7 +122,7 @@ class ThresholdTerms:
     def forward(self, u: FloatArray) -> FloatArray:
         """Return y (f - t) of each label of each example."""
         W, t = self.split(u)
-        margins: FloatArray = self.sign * (self.Z @ W.T - t[:, None])[self.mask]
+        margins: FloatArray = self.sign * (self.weights.outputs(W) - t[:, None])[self.mask]
         return margins
 
     def spread(self, values: FloatArray) -> FloatArray:
@@ -110,7 +134,7 @@ class ThresholdTerms:
     def adjoint(self, values: FloatArray) -> FloatArray:
         """Return the sum of the gradients of all terms times values."""
         beta = self.spread(self.sign * values)
-        return np.concatenate([(beta.T @ self.Z).ravel(), -beta.sum(axis=1)])
+        return np.concatenate([self.weights.adjoint(beta).ravel(), -beta.sum(axis=1)])
 
     def penalty(self, u: FloatArray) -> FloatArray:
         """Return the weights, and zeros for the thresholds."""
@@ -127,13 +151,13 @@ class ThresholdTerms:
         # As the sum of the others, not as a difference: one label may have nearly all there is.
         L[:, number, number] = 0.0
         L[:, number, number] = -L.sum(axis=2)
-        solve = label_system(self.Z, L, np.ones(self.shape[1]))
+        solve = label_system(self.Z, L, np.ones(self.shape[1]), self.weights.root)
 
         def solution(rhs: FloatArray) -> FloatArray:
             right, free = self.split(rhs)
             free = np.where(self.mask.any(axis=1), free / sums, 0.0)
-            W = solve(right + (parts * free[:, None]).T @ self.Z)
-            t = free + np.einsum("ij,ij->i", parts, self.Z @ W.T) / sums
+            W = solve(right + self.weights.adjoint(parts * free[:, None]))
+            t = free + np.einsum("ij,ij->i", parts, self.weights.outputs(W)) / sums
             return np.concatenate([W.ravel(), np.where(self.mask.any(axis=1), t, 0.0)])
 
         return solution
@@ -151,9 +175,9 @@ class ThresholdTerms:
     def gap(self, u: FloatArray, dual: FloatArray) -> float:
         """Return the relative duality gap, at the best thresholds."""
         W, _ = self.split(u)
-        primal = 0.5 * float(np.vdot(W, W)) + self.problem.C * self.problem.labels.loss(self.Z @ W.T)
+        primal = 0.5 * float(np.vdot(W, W)) + self.problem.C * self.problem.labels.loss(self.weights.outputs(W))
         beta = self.feasible(dual)
-        V = beta.T @ self.Z
+        V = self.weights.adjoint(beta)
         bound = float(np.vdot(self.signs, beta)) - 0.5 * float(np.vdot(V, V))
         return (primal - bound) / primal if primal > 0 else 0.0
 
@@ -162,14 +186,14 @@ class PairsOfLabels:
     """Problem (4) as hinge terms of weights (n_labels, r) for dense rows: max(0, 2 - (f_k - f_l)) of each pair."""
 
     def __init__(self, Z: FloatArray, problem: RankingProblem) -> None:
-        self.Z, self.problem, signs = Z, problem, problem.labels.signs
+        self.Z, self.problem, self.weights, signs = Z, problem, Weights(Z, problem), problem.labels.signs
         self.row, self.high, self.low = np.nonzero((signs > 0)[:, :, None] & (signs < 0)[:, None, :])
         self.margin, self.cost = np.full(len(self.row), 2.0), np.full(len(self.row), problem.C)
         self.size, self.start = np.linalg.norm(Z, axis=1)[self.row], np.zeros((signs.shape[1], Z.shape[1]))
 
     def forward(self, u: FloatArray) -> FloatArray:
         """Return f_k - f_l of each pair."""
-        F = self.Z @ u.T
+        F = self.weights.outputs(u)
         apart: FloatArray = F[self.row, self.high] - F[self.row, self.low]
         return apart
 
@@ -182,8 +206,7 @@ class PairsOfLabels:
 
     def adjoint(self, values: FloatArray) -> FloatArray:
         """Return the sum of rows times values."""
-        V: FloatArray = self.sums(values).T @ self.Z
-        return V
+        return self.weights.adjoint(self.sums(values))
 
     def penalty(self, u: FloatArray) -> FloatArray:
         """Return the weights."""
@@ -192,22 +215,22 @@ class PairsOfLabels:
     def system(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Factor I + sum_i L_i (x) z_i z_i', with L_i the Laplacian of the pairs of example i."""
         pairs = self.row, self.high, self.low
-        return pair_system(self.Z, len(self.start), pairs, theta, np.ones(self.Z.shape[1]))
+        return pair_system(self.Z, len(self.start), pairs, theta, np.ones(self.Z.shape[1]), self.weights.root)
 
     def gap(self, u: FloatArray, dual: FloatArray) -> float:
         """Return the relative duality gap."""
-        primal = 0.5 * float(np.vdot(u, u)) + self.problem.C * self.problem.labels.loss(self.Z @ u.T)
+        primal = 0.5 * float(np.vdot(u, u)) + self.problem.C * self.problem.labels.loss(self.weights.outputs(u))
         V = self.adjoint(dual)
         bound = 2.0 * float(dual.sum()) - 0.5 * float(np.vdot(V, V))
         return (primal - bound) / primal if primal > 0 else 0.0
 
 
 def fits(given: GivenExamples) -> bool:
-    """Whether the systems of an interior-point method are small enough, and the problem one that it solves."""
+    """Whether the systems of an interior-point method are small enough."""
     labels, (n, m) = given.problem.labels, given.X.shape
     k, r = labels.signs.shape[1], min(n, m)
     operations = float(n) * k**2 * r**2 + (k * r) ** 3 / 3 + float(n) * m * r
-    return not given.problem.mix.size and k * r <= UNKNOWNS and operations <= OPERATIONS
+    return k * r <= UNKNOWNS and operations <= OPERATIONS
 
 
 def solve_inside(given: GivenExamples, tol: float) -> tuple[FloatArray, FloatArray, int]:
@@ -220,20 +243,15 @@ def solve_inside(given: GivenExamples, tol: float) -> tuple[FloatArray, FloatArr
         if Z.shape[1] > len(Z):
             basis, R = np.linalg.qr(Z.T)
             Z = R.T
+    Z = np.ascontiguousarray(Z)
     if given.problem.labels.exact:
-        W, beta, n_iter = _solve_pairs(np.ascontiguousarray(Z), given.problem, tol)
-        return W.T if basis is None else basis @ W.T, beta, n_iter
-    terms = ThresholdTerms(np.ascontiguousarray(Z), given.problem)
+        pairs = PairsOfLabels(Z, given.problem)
+        point = interior_point(pairs, tol, STEPS)
+        return pairs.weights.coefficients(point.weights, basis), pairs.sums(point.dual), point.n_iter
+    terms = ThresholdTerms(Z, given.problem)
     point = interior_point(terms, tol, STEPS)
     W = terms.split(point.weights)[0]
     beta = terms.feasible(point.dual)
     free = given.problem.labels.start(given.problem.C, np.linalg.norm(Z, axis=1) > 0)[5]
     beta = np.where((np.linalg.norm(Z, axis=1) > 0)[:, None], beta, free)
-    return W.T if basis is None else basis @ W.T, beta, point.n_iter
-
-
-def _solve_pairs(Z: FloatArray, problem: RankingProblem, tol: float) -> tuple[FloatArray, FloatArray, int]:
-    """Return weights (n_labels, r), beta and steps for problem (4)."""
-    terms = PairsOfLabels(Z, problem)
-    point = interior_point(terms, tol, STEPS)
-    return point.weights, terms.sums(point.dual), point.n_iter
+    return terms.weights.coefficients(W, basis), beta, point.n_iter

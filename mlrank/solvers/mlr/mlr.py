@@ -280,12 +280,8 @@ class MultiLabelRanking:
 
     def _solved(self, rows: GramRows | LinearRows, problem: RankingProblem, train: TrainingSet) -> Ranked:
         """Solve by passes, or where many do not do, by an interior-point method; judge by the examples as given."""
-        single = self.tol >= SINGLE_FROM
-        if self.halve or problem.mix.size:
-            ascent = ascend(rows.sweeps(problem, single), self.tol, self.max_iter, self.seed)
-            notes = (_gap_of_eq_13(ascent, problem),) if self.halve else ()
-            coefficients, beta = ascent.sweeps.coefficients, ascent.sweeps.beta
-            return Ranked(coefficients, beta, ascent.primal, max(ascent.dual, 0.0), ascent.n_iter, notes)
+        if self.halve:
+            return self._halved(rows, problem)
         X, gram = (rows.K, True) if isinstance(rows, GramRows) else (rows.X, False)
         given = GivenExamples(X, gram, partial(self._exact, train), problem)
         first = min(self.max_iter, PATIENCE) if fits(given) else self.max_iter
@@ -297,6 +293,13 @@ class MultiLabelRanking:
         if inside.optimality > self.tol and self.max_iter > first:
             ranked = self._passes(rows, given, self.max_iter)
         return min(inside, ranked, key=lambda one: one.optimality)
+
+    def _halved(self, rows: GramRows | LinearRows, problem: RankingProblem) -> Ranked:
+        """Solve by passes alone, as printed."""
+        ascent = ascend(rows.sweeps(problem, self.tol >= SINGLE_FROM), self.tol, self.max_iter, self.seed)
+        coefficients, beta = ascent.sweeps.coefficients, ascent.sweeps.beta
+        note = _gap_of_eq_13(ascent, problem)
+        return Ranked(coefficients, beta, ascent.primal, max(ascent.dual, 0.0), ascent.n_iter, (note,))
 
     def _passes(self, rows: GramRows | LinearRows, given: GivenExamples, max_iter: int) -> Ranked:
         sweeps = rows.sweeps(given.problem, self.tol >= SINGLE_FROM)

@@ -243,6 +243,14 @@ class RankingProblem:
         """The largest eigenvalue of the mix."""
         return float(np.linalg.eigvalsh(self.mix)[-1]) if self.mix.size else 1.0
 
+    @cached_property
+    def root(self) -> FloatArray | None:
+        """The symmetric square root of the mix; None where labels are not mixed."""
+        if not self.mix.size:
+            return None
+        values, vectors = eigh(self.mix)
+        return np.asarray((vectors * np.sqrt(values)) @ vectors.T)
+
     def mixed(self, values: FloatArray) -> FloatArray:
         """Return values (.., K) mixed."""
         return values @ self.mix if self.mix.size else values

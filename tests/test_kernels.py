@@ -18,7 +18,7 @@ from sklearn.metrics.pairwise import additive_chi2_kernel, polynomial_kernel, rb
 from mlrank.arrays import as_features, read_only
 from mlrank.kernels import KERNELS, Kernel, chi2
 from mlrank.kernels.chi2 import chi2_distances, chi2_similarities
-from mlrank.kernels.exact import long_expansion, long_kernel
+from mlrank.kernels.exact import expansion_square, long_expansion, long_kernel
 from mlrank.kernels.rows import KernelRows, check_gram
 from mlrank.solvers import SOLVERS
 from mlrank.solvers.base import FitInfo
@@ -307,3 +307,29 @@ def test_kernels_in_long_doubles_are_the_kernels(kind):
     assert np.asarray(long_kernel(kernel, X), np.float64) == pytest.approx(kernel(X, X), rel=1e-12)
     coef = np.random.default_rng(1).standard_normal((9, 2))
     assert np.asarray(long_expansion(kernel(X, X), coef), np.float64) == pytest.approx(kernel(X, X) @ coef, rel=1e-12)
+
+
+@pytest.mark.parametrize("below", [2.0**-52, 3 * 2.0**-52])
+def test_a_matrix_that_rounding_left_indefinite_bounds_no_less_than_its_semidefinite_neighbor(below):
+    n, size = 10, 2.0**40
+    K = np.eye(n)
+    K[0, 1] = K[1, 0] = 1.0 + below  # its least eigenvalue is -below
+    K *= size
+    beta = np.zeros(n)
+    beta[:2] = 1.0, -1.0
+    square = expansion_square(K, beta, 2.0, lambda: K)
+    # beta'K beta is -2 size below; that of K + size below I is 0, and what remains is the search for the eigenvalue.
+    assert 0.0 <= square <= 0.3 * 2.0 * size * below
+    # Rows of unlike size have rounding errors of their own size: the large one, whose weight is small, adds little.
+    K[2, 2], beta[2] = 1e20, 1e-10
+    assert expansion_square(K, beta, 2.0, lambda: K) == pytest.approx(1.0 + square, abs=0.01)
+
+
+def test_mixed_labels_weigh_the_products_of_their_weights():
+    rng = np.random.default_rng(0)
+    X, beta = rng.standard_normal((6, 3)), rng.standard_normal((6, 2))
+    mix = np.array([[1.0, 0.3], [0.3, 1.0]])
+    expected = float(sum(mix[j, k] * beta[:, j] @ X @ X.T @ beta[:, k] for j in range(2) for k in range(2)))
+    assert expansion_square(X @ X.T, beta, 1e9, lambda: None, mix) == pytest.approx(expected, rel=1e-12)
+    long = (X.astype(np.longdouble) @ X.T) * 1e12  # where rounding shows
+    assert expansion_square(long.astype(float), beta, 1.0, lambda: long, mix) == pytest.approx(1e12 * expected, rel=1e-12)

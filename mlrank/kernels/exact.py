@@ -19,6 +19,9 @@ EPS = float(np.finfo(np.float64).eps)
 ACCURACY = 1e-7
 # Operations on long doubles that are affordable: some seconds.
 AFFORDABLE = 5e8
+# Of an objective, what the usual bound of a rounded matrix's least eigenvalue may take off without a closer look; the
+# look's operations, and how often its answer is made sharper.
+SMALL, FACTORED, HALVINGS = 1e-5, 1e8, 3
 # Rows at a time.
 ROWS = 256
 
@@ -49,16 +52,42 @@ def expansion_square(
     long = exact()
     if long is None:
         return np.inf
-    gram = beta.T @ long_expansion(long, beta)
-    square = np.trace(gram) if mix is None else (mix * gram).sum()
-    return float(square) + _indefinite(long, beta, mixed)
+    product = long_expansion(long, beta)
+    square = float((beta * (product if mix is None else product @ mix)).sum())
+    return square if long.dtype != np.float64 else square + _indefinite(long, beta * mixed, square + 2.0 * total)
 
 
-def _indefinite(K: Any, beta: FloatArray, mixed: FloatArray) -> float:
-    """Return how far beta'K mixed may be below 0 for a K that is positive semidefinite but for rounding to doubles."""
-    if K.dtype != np.float64:
-        return 0.0
-    return len(K) * EPS * float(np.diag(K).max()) * float(np.vdot(beta, mixed))
+def _indefinite(K: FloatArray, squares: FloatArray, size: float) -> float:
+    """Return how far a sum of beta_i beta_j K_ij may be below 0 for a K that is semidefinite but for rounding to doubles.
+
+    `squares` are beta_i^2, of one label or of several. The least eigenvalue of the matrix scaled to a diagonal of ones
+    is found if its usual bound counts beside `size`.
+    """
+    weighted = float(np.diag(K) @ squares.reshape(len(K), -1).sum(axis=1))
+    bound = len(K) * EPS * weighted
+    if bound <= SMALL * size or float(len(K)) ** 3 > FACTORED:
+        return bound
+    scale = np.sqrt(np.where(np.diag(K) > 0, np.diag(K), 1.0)).astype(np.longdouble)
+    scaled = K / scale / scale[:, None]
+    low, high = 0.0, EPS / 8
+    while high < len(K) * EPS and not _semidefinite(scaled, high):
+        low, high = high, 2.0 * high
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _semidefinite(scaled, middle) else (middle, high)
+    rounding = len(K) * (len(K) + 2) * float(np.finfo(np.longdouble).eps) / 2  # of the factor itself
+    return min(bound, (high + rounding) * weighted)
+
+
+def _semidefinite(A: Any, shift: float) -> bool:
+    """Return whether A + shift I, whose diagonal is about 1, has a Cholesky factor in long doubles."""
+    rest = A.copy()
+    rest[np.diag_indices_from(rest)] += shift
+    for i in range(len(rest)):
+        if not rest[i, i] > 0:
+            return False
+        rest[i + 1 :, i + 1 :] -= np.multiply.outer(rest[i + 1 :, i], rest[i + 1 :, i] / rest[i, i])
+    return True
 
 
 def long_expansion(K: Any, coef: FloatArray) -> Any:

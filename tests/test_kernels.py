@@ -332,4 +332,5 @@ def test_mixed_labels_weigh_the_products_of_their_weights():
     expected = float(sum(mix[j, k] * beta[:, j] @ X @ X.T @ beta[:, k] for j in range(2) for k in range(2)))
     assert expansion_square(X @ X.T, beta, 1e9, lambda: None, mix) == pytest.approx(expected, rel=1e-12)
     long = (X.astype(np.longdouble) @ X.T) * 1e12  # where rounding shows
-    assert expansion_square(long.astype(float), beta, 1.0, lambda: long, mix) == pytest.approx(1e12 * expected, rel=1e-12)
+    square = expansion_square(long.astype(float), beta, 1.0, lambda: long, mix)
+    assert square == pytest.approx(1e12 * expected, rel=1e-12)

@@ -58,7 +58,7 @@ def expansion_square(
 
 
 def _indefinite(K: FloatArray, squares: FloatArray, size: float) -> float:
-    """Return how far a sum of beta_i beta_j K_ij may be below 0 for a K that is semidefinite but for rounding to doubles.
+    """Return how far a sum of beta_i beta_j K_ij may be below 0, for a K that is semidefinite but for rounding.
 
     `squares` are beta_i^2, of one label or of several. The least eigenvalue of the matrix scaled to a diagonal of ones
     is found if its usual bound counts beside `size`.

@@ -132,9 +132,9 @@ def label_system(
         does not see the labels that it mixes to equal ones, takes the place of L_i
     """
     (n, r), k = Z.shape, L.shape[1]
-    unseen = np.ones(k)
+    unseen: FloatArray = np.ones(k)
     if root is not None:
-        L, unseen = root @ L @ root, np.linalg.solve(root, unseen)
+        L, unseen = root @ L @ root, np.asarray(np.linalg.solve(root, unseen))
     H, chunk = np.zeros((k * k, r * r)), max(1, CELLS // (r * r))
     for first in range(0, n, chunk):
         rows = Z[first : first + chunk]

@@ -88,17 +88,17 @@ class Weights:
     def outputs(self, V: FloatArray) -> FloatArray:
         """Return the scores (n, n_labels)."""
         F: FloatArray = self.Z @ V.T
-        return F if self.root is None else F @ self.root
+        return F if self.root is None else np.asarray(F @ self.root)
 
     def adjoint(self, beta: FloatArray) -> FloatArray:
         """Return the gradient of the sum of scores times `beta`, (n_labels, r)."""
         V: FloatArray = beta.T @ self.Z
-        return V if self.root is None else self.root @ V
+        return V if self.root is None else np.asarray(self.root @ V)
 
     def coefficients(self, V: FloatArray, basis: FloatArray | None) -> FloatArray:
         """Return coefficients as of GivenExamples."""
         W = V.T if self.root is None else np.linalg.solve(self.root, V).T
-        return W if basis is None else np.asarray(basis @ W)
+        return np.asarray(W if basis is None else basis @ W)
 
 
 class ThresholdTerms:
@@ -230,7 +230,7 @@ def fits(given: GivenExamples) -> bool:
     labels, (n, m) = given.problem.labels, given.X.shape
     k, r = labels.signs.shape[1], min(n, m)
     operations = float(n) * k**2 * r**2 + (k * r) ** 3 / 3 + float(n) * m * r
-    return k * r <= UNKNOWNS and operations <= OPERATIONS
+    return bool(k * r <= UNKNOWNS and operations <= OPERATIONS)
 
 
 def solve_inside(given: GivenExamples, tol: float) -> tuple[FloatArray, FloatArray, int]:

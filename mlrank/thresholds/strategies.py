@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mlrank.arrays import BoolArray, Features, FloatArray, as_features
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features
 from mlrank.errors import not_among
 from mlrank.thresholds.base import Cut
 from mlrank.thresholds.cuts import FeatureCut, LabelCut, OracleCut, ScoreCut, TopCut, check_scores
@@ -219,20 +219,37 @@ def _shortest_solution(design: FloatArray, target: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class PerLabelF1:
-    """Choose for each label the threshold with the largest F1.
+    """Choose for each label the threshold with the largest F1, that of a rare label near to a common one.
 
-    Candidates are inf, the middles between neighbouring distinct scores of the label, and -inf. Of equally good ones
-    the largest is taken, so a label without positives is never predicted. Fitted to held-out scores unless set
-    otherwise, because scores of the training rows themselves are too well separated. Cost: one sort per label.
+    Candidates are inf, the middles between neighbouring distinct scores of the label, -inf, and the one threshold for
+    all labels with the largest pooled F1. Of equally good ones the largest is taken. A label without positives is never
+    predicted. Fitted to held-out scores unless set otherwise, because scores of the training rows themselves are too
+    well separated. Cost: one sort per label and one of all scores.
+
+    A label with few positives may reach its largest F1 where every row gets it. So each is judged together with
+    `shrinkage` more positives, and a part of the other entries, that are spread over the scores like those of all
+    labels: F1 = 2 (TP + w TP*) / (TP + FP + w (TP* + FP*) + P + w P*) with the counts of all labels P* and
+    w = shrinkage / P*. This supposes that scores mean the same for all labels.
+
+    Parameters
+    ----------
+    shrinkage : float
+        With 0 each label stands alone.
     """
 
+    shrinkage: float = 5.0
     ORACLE: ClassVar[bool] = False
     FIT_ON: ClassVar[str] = "heldout"
+
+    def __post_init__(self) -> None:
+        _check_number("shrinkage", self.shrinkage, least=0)
 
     def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
         """Fit to scores (n_samples, n_labels) and their true labels."""
         check_scores(scores, Y, X)
-        return LabelCut(_best_for_each_label(scores, Y, known, alpha=0.5))
+        if self.shrinkage == 0:
+            return LabelCut(_best_for_each_label(scores, Y, known, alpha=0.5))
+        return LabelCut(_shrunk_for_each_label(scores, Y, known, self.shrinkage))
 
 
 @dataclass(frozen=True)
@@ -240,8 +257,9 @@ class AdaptiveF:
     """Choose for each label the threshold with the largest weighted F of precision p and recall r on the training rows.
 
     The adaptive decision boundary of the BKNN paper, eq. 6 and 7: F = 1 / (alpha / p + (1 - alpha) / r), half of what
-    is printed (erratum 4.1), which changes no choice. Candidates and ties are those of PerLabelF1, which this is at
-    alpha = 0.5 but for the scores it is fitted to. Models of neighbours leave a training row out of its own neighbours.
+    is printed (erratum 4.1), which changes no choice. Candidates and ties are those of PerLabelF1 with shrinkage 0,
+    which this is at alpha = 0.5 but for the scores it is fitted to. Models of neighbours leave a training row out of
+    its own neighbours.
 
     Parameters
     ----------
@@ -317,21 +335,51 @@ class OracleSize:
 
 def _best_for_each_label(scores: FloatArray, Y: BoolArray, known: BoolArray | None, alpha: float) -> FloatArray:
     """Return of each label the largest of the thresholds with the largest weighted F."""
-    if known is None:
-        known = np.ones_like(Y)
+    known = np.ones_like(Y) if known is None else known
+    candidates, hits, predicted, apart = _curves(scores, Y, known)
+    # 1 / (alpha / p + (1 - alpha) / r) with p = hits / predicted and r = hits / positives; where there are hits this
+    # divides by 1 or more, and where there are none it is 0.
+    f = hits / np.maximum(alpha * predicted + (1 - alpha) * (Y & known).sum(axis=0), 1.0)
+    f[~apart] = -1.0
+    return np.asarray(np.take_along_axis(candidates, f.argmax(axis=0)[None], axis=0)[0])
+
+
+def _shrunk_for_each_label(scores: FloatArray, Y: BoolArray, known: BoolArray | None, shrinkage: float) -> FloatArray:
+    """Return of each label the largest of the thresholds with the largest F1, `shrinkage` positives of all added."""
+    known = np.ones_like(Y) if known is None else known
+    Y = Y & known
+    positives, every, relevant = Y.sum(axis=0), np.sort(scores[known]), np.sort(scores[Y])
+    if not relevant.size:
+        return np.full(Y.shape[1], np.inf)
+    common = _best_for_each_label(scores[known][:, None], Y[known][:, None], None, alpha=0.5)[0]
+    candidates, hits, predicted, apart = _curves(scores, Y, known)
+    above = known & (scores > common)
+    candidates = np.vstack([candidates, np.full_like(candidates[:1], common)])
+    hits, predicted = np.vstack([hits, (above & Y).sum(axis=0)]), np.vstack([predicted, above.sum(axis=0)])
+    weight = shrinkage / relevant.size
+    all_hits = relevant.size - np.searchsorted(relevant, candidates, side="right")
+    all_predicted = every.size - np.searchsorted(every, candidates, side="right")
+    f = 2 * (hits + weight * all_hits) / (predicted + weight * all_predicted + positives + shrinkage)
+    f[:-1][~apart] = -1.0
+    best = np.where(f == f.max(axis=0), candidates, -np.inf).max(axis=0)
+    return np.where(positives > 0, best, np.inf)
+
+
+def _curves(scores: FloatArray, Y: BoolArray, known: BoolArray) -> tuple[FloatArray, IntArray, IntArray, BoolArray]:
+    """Return the candidates of each label from inf down, known rows with the label and rows above them, and a mask.
+
+    All are (n_samples + 1, n_labels); the mask is False for a candidate between equal scores, which cannot be parted.
+    """
     scores, Y = without_unknown(scores, known, axis=0), Y & known
     order = np.argsort(-scores, axis=0)
     falling = np.take_along_axis(scores, order, axis=0)
     relevant, counted = (np.take_along_axis(part, order, axis=0) for part in (Y, known))
     edge = np.full((1, scores.shape[1]), np.inf)
     candidates = np.vstack([edge, between(falling[1:], falling[:-1]), -edge])
-    # Row m of what follows: the m best rows predicted. Equal scores cannot be parted.
+    # Row m of what follows: the m best rows predicted.
     hits, predicted = (np.pad(np.cumsum(part, axis=0), ((1, 0), (0, 0))) for part in (relevant, counted))
-    # 1 / (alpha / p + (1 - alpha) / r) with p = hits / predicted and r = hits / positives; where there are hits this
-    # divides by 1 or more, and where there are none it is 0.
-    f = hits / np.maximum(alpha * predicted + (1 - alpha) * Y.sum(axis=0), 1.0)
-    f[1:-1][falling[1:] == falling[:-1]] = -1.0
-    return np.asarray(np.take_along_axis(candidates, f.argmax(axis=0)[None], axis=0)[0])
+    apart = np.pad(falling[1:] != falling[:-1], ((1, 1), (0, 0)), constant_values=True)
+    return candidates, hits.astype(np.int64), predicted.astype(np.int64), apart
 
 
 def _check_number(name: str, value: Any, above: float = -np.inf, least: float = -np.inf) -> None:

@@ -66,7 +66,7 @@ def test_rows_whose_known_labels_are_all_of_one_class_are_left_out(name):
         assert np.array_equal(cut.arrays()[key], value)
 
 
-@pytest.mark.parametrize(("name", "given"), [("per_label_f1", {}), ("adaptive_f", {"alpha": 0.3})])
+@pytest.mark.parametrize(("name", "given"), [("per_label_f1", {"shrinkage": 0}), ("adaptive_f", {"alpha": 0.3})])
 def test_the_threshold_of_each_label_is_that_of_its_known_rows(name, given):
     rng = np.random.default_rng(5)
     scores, Y = rng.integers(-4, 5, (60, 5)).astype(float), rng.random((60, 5)) < 0.4
@@ -224,7 +224,7 @@ class TestPerLabelF1:
     def test_brute_force(self, data, n):
         scores = data.draw(arrays(np.float64, (n, 2), elements=st.sampled_from([-1.0, 0.0, 0.5, 2.0, 3.0])))
         Y = data.draw(arrays(bool, (n, 2)))
-        cut = THRESHOLDS["per_label_f1"]().fit(scores, Y, np.zeros((n, 1)))
+        cut = THRESHOLDS["per_label_f1"](shrinkage=0).fit(scores, Y, np.zeros((n, 1)))
         for label in range(2):
             f, y = scores[:, label], Y[:, label]
             distinct = sorted(set(f.tolist()))
@@ -237,16 +237,70 @@ class TestPerLabelF1:
     def test_certified(self, path, kind):
         data = np.load(path)
         scores, Y = data[f"bknn_{kind}_f"], data["in_Y"] == 1
-        cut = THRESHOLDS["per_label_f1"]().fit(scores, Y, np.zeros((len(Y), 1)))
+        cut = THRESHOLDS["per_label_f1"](shrinkage=0).fit(scores, Y, np.zeros((len(Y), 1)))
         np.testing.assert_allclose(cut.thresholds, data[f"bknn_{kind}_h"], atol=1e-9)
         reached = [f1(y, p) for y, p in zip(Y.T, cut(scores, None).T, strict=True)]
         np.testing.assert_allclose(reached, data[f"bknn_{kind}_bestF1"], atol=1e-12)
 
     def test_a_label_never_and_a_label_always_relevant(self):
         scores = np.array([[1.0, 1.0], [2.0, -5.0]])
-        cut = THRESHOLDS["per_label_f1"]().fit(scores, np.array([[False, True]] * 2), np.zeros((2, 1)))
+        cut = THRESHOLDS["per_label_f1"](shrinkage=0).fit(scores, np.array([[False, True]] * 2), np.zeros((2, 1)))
         assert cut.thresholds.tolist() == [math.inf, -math.inf]
         assert cut(np.array([[1e9, -1e9]]), np.zeros((1, 1))).tolist() == [[False, True]]
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.data(), st.integers(2, 6), st.sampled_from([0.5, 2.0, 50.0]))
+    def test_with_positives_of_all_labels_by_brute_force(self, data, n, shrinkage):
+        scores = data.draw(arrays(np.float64, (n, 3), elements=st.sampled_from([-1.0, 0.0, 0.5, 2.0, 3.0])))
+        Y, known = data.draw(arrays(bool, (n, 3))), data.draw(arrays(bool, (n, 3)))
+        cut = THRESHOLDS["per_label_f1"](shrinkage=shrinkage).fit(scores, Y & known, np.zeros((n, 1)), known)
+        entries = [(scores[i, j], Y[i, j], j) for i in range(n) for j in range(3) if known[i, j]]
+        n_relevant = sum(y for _, y, _ in entries)
+
+        def candidates(label):
+            distinct = sorted({s for s, _, j in entries if label in (j, None)})
+            return [-math.inf, *((a + b) / 2 for a, b in pairwise(distinct)), math.inf]
+
+        def judged(label, h):
+            """F1 of counts in which every entry of all labels has a weight, more for those of this label."""
+            weights = [(s, y, (j == label) + shrinkage / n_relevant) for s, y, j in entries]
+            hits = sum(w for s, y, w in weights if y and s > h)
+            return 2 * hits / (sum(w for s, _, w in weights if s > h) + sum(w for _, y, w in weights if y))
+
+        for label in range(3):
+            if not any(y and j == label for _, y, j in entries):
+                assert cut.thresholds[label] == math.inf
+                continue
+            pooled = {h: f1([y for _, y, _ in entries], [s > h for s, _, _ in entries]) for h in candidates(None)}
+            common = max(h for h, value in pooled.items() if value == max(pooled.values()))
+            reached = {h: judged(label, h) for h in (*candidates(label), common)}
+            assert cut.thresholds[label] in {h for h, v in reached.items() if v > max(reached.values()) - 1e-12}
+
+    def test_a_rare_label_without_scores_is_not_given_to_every_row(self):
+        """Two of 50 rows have the second label, and all score 0: alone its best F1 is that of every row."""
+        rng = np.random.default_rng(0)
+        Y = np.zeros((50, 2), bool)
+        Y[:25, 0], Y[:2, 1] = True, True
+        scores = np.column_stack([Y[:, 0] * 0.8 + 0.1 * rng.random(50), np.zeros(50)])
+        alone = THRESHOLDS["per_label_f1"](shrinkage=0).fit(scores, Y, np.zeros((50, 1)))
+        assert alone(scores, None).all(axis=0).tolist() == [False, True]
+        cut = THRESHOLDS["per_label_f1"]().fit(scores, Y, np.zeros((50, 1)))
+        assert not cut(scores, None)[:, 1].any()
+        np.testing.assert_array_equal(cut(scores, None)[:, 0], Y[:, 0])
+
+    def test_much_shrinkage_is_one_cut_for_all_labels_and_little_is_none(self):
+        rng = np.random.default_rng(1)
+        Y = rng.random((80, 4)) < [0.5, 0.3, 0.2, 0.1]
+        scores = Y + rng.normal(size=Y.shape)
+        much, little, none = (
+            THRESHOLDS["per_label_f1"](shrinkage=m).fit(scores, Y, np.zeros((80, 1))).thresholds for m in (1e9, 1e-9, 0)
+        )
+        common = THRESHOLDS["per_label_f1"](shrinkage=0).fit(
+            scores.reshape(-1, 1), Y.reshape(-1, 1), np.zeros((320, 1))
+        )
+        assert much.tolist() == [common.thresholds[0]] * 4
+        np.testing.assert_array_equal(little, none)
+        assert len(set(none.tolist())) == 4
 
 
 def weighted_f(Y, predicted, alpha):
@@ -391,6 +445,7 @@ class TestEveryStrategy:
         ("svr_midpoint", {"tol": 0}, "tol must be a number above 0, found 0"),
         ("svr_midpoint", {"target": "midpiont"}, "target must be one of .*, found 'midpiont'. Did you mean 'midpoint'"),
         ("lstsq_scores", {"target": "ranks"}, "target must be one of .*, found 'ranks'"),
+        ("per_label_f1", {"shrinkage": -1}, "shrinkage must be a number of at least 0, found -1"),
         ("adaptive_f", {"alpha": 1.5}, "alpha must be a number of at most 1, found 1.5"),
         ("adaptive_f", {"alpha": -0.5}, "alpha must be a number of at least 0, found -0.5"),
         ("constant", {"value": math.nan}, "value must be a number, found nan"),

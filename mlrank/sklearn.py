@@ -88,9 +88,9 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         able = Capabilities.of(solver)
         if able.transductive:
             raise ValueError(f"{type(solver).__name__} scores only rows that it was given when it was fitted")
-        if threshold.ORACLE:
+        if getattr(threshold, "ORACLE", False):
             raise ValueError(f"{type(threshold).__name__} looks at the true labels of the rows that it predicts")
-        how = self.threshold_scores or threshold.FIT_ON
+        how = self.threshold_scores or getattr(threshold, "FIT_ON", "train")
         if how not in ("train", "heldout"):
             raise ValueError(f"threshold_scores must be 'train', 'heldout' or None, found {self.threshold_scores!r}")
         train = TrainingSet(as_features(X), _indicator(y, X.shape[0]), pairwise=able.pairwise)

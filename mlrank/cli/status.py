@@ -138,7 +138,7 @@ def why(
 
 def _described(change: "Change") -> str:
     part, _, rest = change.name.partition(".")
-    if part == "source":
+    if part in ("source", "metric_source"):
         return f"the file {rest} changed (hash {_shown(change.then)}, now {_shown(change.now)})"
     if part == "default":
         owner, _, setting = rest.partition(".")
@@ -160,9 +160,11 @@ def _place(file: Path, method: str, name: str) -> str:
 
     block, _, key = name.partition(".")
     where: tuple[str, ...] = {"method": ("methods", method, key), "search": ("search", key)}.get(block, (block,))
-    if name in ("data", "version") or block in ("source", "default"):
+    if name in ("data", "version") or block in ("source", "metric_source", "default"):
         return ""
-    if name in ("rows", "known", "missing_labels"):
+    if name == "own_metrics":
+        where = ("metrics",)
+    elif name in ("rows", "known", "missing_labels"):
         where = ("split",)
     elif name in ("folds", "time_limit") or name == "search.axes":
         where = ("search",) if name != "search.axes" else ("methods", method)

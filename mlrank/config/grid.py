@@ -38,7 +38,7 @@ class MethodConfig:
     axes : tuple of (setting, tuple of values)
         In the order written; a fixed setting has one value.
     threshold : str
-        Key of THRESHOLDS.
+        Key of THRESHOLDS, or "package.module:ClassName".
     threshold_scores : "train" or "heldout"
         The scores that the threshold is fitted to.
     threshold_axes : like `axes`
@@ -47,6 +47,7 @@ class MethodConfig:
     projection_axes : like `axes`
     notes : tuple of str
         Which old names the configuration uses.
+    threshold_class : type
     """
 
     name: str
@@ -59,6 +60,7 @@ class MethodConfig:
     projection_class: type[Any] | None = None
     projection_axes: Axes = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
+    threshold_class: Any = field(default=None, compare=False)
 
     @property
     def projection(self) -> str | None:

@@ -11,12 +11,13 @@ from mlrank.config.methods import read_methods
 from mlrank.config.models import (
     DatasetConfig,
     ExperimentConfig,
+    OwnMetricConfig,
     RecipeConfig,
     SearchConfig,
     SplitConfig,
     SubsetConfig,
 )
-from mlrank.config.names import show
+from mlrank.config.names import check_own_metric, show
 from mlrank.errors import UserError, unknown_name
 from mlrank.imported import is_path
 from mlrank.resources import shipped
@@ -66,11 +67,14 @@ def load_config(path: Path | str) -> ExperimentConfig:
     if not any((path.parent / mark).is_file() for mark in RESULTS_MARKS):
         return parse_config(read_yaml(path), path)
     config = load_stored_config(path)
+    named = [("the experiment", name) for name in (*config.metrics, config.search.metric)]
     for method in config.methods.values():
-        code = [one for one in (method.solver, *(one for _, values in method.axes for one in values)) if is_path(one)]
-        if code:
+        values = [one for _, values in method.axes for one in values]
+        named += [(f"method '{method.name}'", one) for one in (method.solver, method.threshold, *values)]
+    for owner, code in named:
+        if is_path(code):
             raise UserError(
-                f"method '{method.name}' names code, '{code[0]}', which is never imported from a results folder: "
+                f"{owner} names code, '{code}', which is never imported from a results folder: "
                 "copy the file out of it if you trust it, and name the copy",
                 path,
             )
@@ -125,9 +129,42 @@ def _checked(document: Document, stored: bool) -> ExperimentConfig:
     except ValidationError as error:
         for detail in error.errors(include_url=False):
             _translate(detail, findings)
+    else:
+        if stored:
+            _describe(config)
+        else:
+            config = config.model_copy(update={"own_metrics": _own_metrics(config, findings)})
     if findings.problems:
         raise FileErrors(findings.problems)
     return config
+
+
+def _describe(config: ExperimentConfig) -> None:
+    """Take up what a results folder says of metrics whose code is not imported."""
+    from mlrank.metrics import METRICS
+
+    for name, declared in config.own_metrics.items():
+        METRICS.describe(name, declared.higher_is_better, declared.needs)
+
+
+def _own_metrics(config: ExperimentConfig, findings: Findings) -> dict[str, OwnMetricConfig]:
+    """Import the metrics of the user's own, and return what they declare."""
+    from mlrank.metrics import METRICS, own_names
+
+    found = {}
+    places: list[tuple[str, tuple[str | int, ...]]]
+    places = [(name, ("metrics", place)) for place, name in enumerate(config.metrics)]
+    for name, where in [*places, (config.search.metric, ("search", "metric"))]:
+        if own_names([name]):
+            try:
+                check_own_metric(name)
+            except ValueError as error:
+                findings(str(error), *where)
+            else:
+                found[name] = OwnMetricConfig(
+                    higher_is_better=METRICS[name].higher_is_better, needs=METRICS[name].needs
+                )
+    return found
 
 
 def _translate(detail: ErrorDetails, findings: Findings) -> None:
@@ -154,7 +191,7 @@ def _unknown_key(key: str, block: str | None) -> str:
     homes |= {"at the top level": ExperimentConfig} if block else {}
     fitting = [home for home, other in homes.items() if key in other.model_fields]
     otherwise = f"It goes {' or '.join(fitting)}." if fitting else ""
-    known = set(model.model_fields) - {"recipe"}
+    known = set(model.model_fields) - {"recipe", "own_metrics"}
     return unknown_name(f"key of {block}" if block else "key", key, known, otherwise=otherwise)
 
 

@@ -13,6 +13,7 @@ from mlrank.config.names import (
     check_file_name,
     estimator_parameters,
     foreign_class,
+    foreign_threshold,
     label_bounds,
     projection_class,
     show,
@@ -85,15 +86,17 @@ def _read_method(name: str, block: Any, findings: Findings) -> MethodConfig | No
     axes = read_axes(solver, str(block.get("solver")), settings, BESIDE, where, findings, places)
     if solver is None or threshold is None or len(findings.problems) > before:
         return None
-    size = n_points(projection[1], axes, threshold[2])
+    (*_, threshold_axes), kind = threshold
+    size = n_points(projection[1], axes, threshold_axes)
     if size > MAX_GRID:
         findings(f"the grid of method '{name}' has {size} points, at most {MAX_GRID} are allowed", *where, key=True)
         return None
-    own, bounds = _parted(threshold[2])
-    parts = ((solver, axes), (threshold_class(threshold[0]), own), (label_bounds(), bounds), projection)
+    own, bounds = _parted(threshold_axes)
+    parts = ((solver, axes), (kind, own), (label_bounds(), bounds), projection)
     for tried, its_axes in parts:
         check_points(tried, its_axes, where, findings)
-    return MethodConfig(name, block["solver"], solver, axes, *threshold, *projection, notes)
+    written, threshold_class = threshold
+    return MethodConfig(name, block["solver"], solver, axes, *written, *projection, notes, threshold_class)
 
 
 def _in_new_words(
@@ -142,8 +145,8 @@ def _read_projection(given: Any, where: Where, findings: Findings) -> tuple[type
 
 def _read_threshold(
     given: Any, solver: type[Any] | None, where: Where, findings: Findings
-) -> tuple[str, str, Axes] | None:
-    """Return the key of a threshold, its scores and its axes; where none is named, the default of the solver."""
+) -> tuple[tuple[str, str, Axes], type[Any]] | None:
+    """Return key, scores and axes of a threshold, and its class; where none is named, that of the solver's default."""
     if isinstance(given, (list, tuple)):
         findings("a method has one threshold; write one method for each", *where)
         return None
@@ -151,7 +154,8 @@ def _read_threshold(
     if isinstance(given, dict) and set(given) <= set(bounds):
         given = {"kind": _default_threshold(solver), **given}
     block = given if isinstance(given, dict) else {"kind": given}
-    found = _named("threshold", "kind", block, threshold_class, where, findings)
+    find = partial(foreign_threshold, settings=block) if findings.stored else threshold_class
+    found = _named("threshold", "kind", block, find, where, findings)
     scores = block.get("scores", getattr(found, "FIT_ON", "train"))
     if scores not in ("train", "heldout"):
         findings(f"the scores of a threshold must be 'train' or 'heldout', found {show(scores)}", *where, "scores")
@@ -159,7 +163,9 @@ def _read_threshold(
     axes = read_axes(found, str(block.get("kind")), settings, ("kind", "scores", *bounds), where, findings)
     limits = {key: value for key, value in block.items() if key in bounds}
     both = dict((*axes, *read_axes(label_bounds(), "a threshold", limits, (), where, findings)))
-    return None if found is None else (block["kind"], scores, tuple((key, both[key]) for key in block if key in both))
+    if found is None:
+        return None
+    return (block["kind"], scores, tuple((key, both[key]) for key in block if key in both)), found
 
 
 def _default_threshold(solver: type[Any] | None) -> str:

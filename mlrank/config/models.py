@@ -1,6 +1,6 @@
 """The parts of an experiment, as frozen objects that refuse what they do not know."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 from pydantic_core import PydanticCustomError
@@ -9,7 +9,7 @@ from mlrank.config.grid import MethodConfig
 from mlrank.config.names import (
     check_file_name,
     impute_names,
-    metric_names,
+    metric_name,
     one_of,
     scale_names,
     show,
@@ -19,7 +19,15 @@ from mlrank.config.names import (
 from mlrank.config.places import Places
 from mlrank.yamlfile import Positions, YamlMapping
 
-__all__ = ["DatasetConfig", "ExperimentConfig", "RecipeConfig", "SearchConfig", "SplitConfig", "SubsetConfig"]
+__all__ = [
+    "DatasetConfig",
+    "ExperimentConfig",
+    "OwnMetricConfig",
+    "RecipeConfig",
+    "SearchConfig",
+    "SplitConfig",
+    "SubsetConfig",
+]
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -88,7 +96,7 @@ def _repeated(key: str, what: str, values: tuple[Any, ...]) -> list[Problem]:
 
 Count = Annotated[int, Field(ge=1)]
 Size = Annotated[int | float | None, BeforeValidator(_size)]
-MetricName = Annotated[str, BeforeValidator(one_of("metric", metric_names))]
+MetricName = Annotated[str, BeforeValidator(metric_name)]
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -233,6 +241,15 @@ class RecipeConfig(BaseModel):
     option: Text | None = None
 
 
+class OwnMetricConfig(BaseModel):
+    """What the code of a metric of the user's own declares; written into results folders, which are read without it."""
+
+    model_config = _FROZEN
+
+    higher_is_better: bool
+    needs: Literal["scores", "sets"]
+
+
 class ExperimentConfig(BaseModel):
     """A whole experiment, checked as far as it can be without the data."""
 
@@ -251,6 +268,7 @@ class ExperimentConfig(BaseModel):
     metrics: Annotated[tuple[MetricName, ...], BeforeValidator(_as_tuple), Field(min_length=1)] = TABLE_METRICS
     seed: Annotated[int, Field(ge=0)] = 0
     recipe: RecipeConfig | None = None
+    own_metrics: dict[str, OwnMetricConfig] = {}
     _places: Places = PrivateAttr(Places())
 
     @property
@@ -296,6 +314,7 @@ class ExperimentConfig(BaseModel):
 
         Write them with `mlrank.yamlfile.dump_yaml`: the order of keys is the order of methods and axes.
         """
+        own = {name: declared.model_dump() for name, declared in self.own_metrics.items()}
         recipe = {} if self.recipe is None else {"recipe": self.recipe.model_dump(exclude_none=True)}
         return {
             "name": self.name,
@@ -309,4 +328,5 @@ class ExperimentConfig(BaseModel):
             "metrics": list(self.metrics),
             "seed": self.seed,
             **recipe,
+            **({"own_metrics": own} if own else {}),
         }

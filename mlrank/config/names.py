@@ -15,10 +15,13 @@ from mlrank.errors import UserError, unknown_name
 
 __all__ = [
     "check_file_name",
+    "check_own_metric",
     "estimator_parameters",
     "foreign_class",
+    "foreign_threshold",
     "impute_names",
     "label_bounds",
+    "metric_name",
     "metric_names",
     "named_solver",
     "one_of",
@@ -118,7 +121,39 @@ def threshold_class(name: str) -> type[Any]:
     """Return the threshold strategy of that name, or raise ValueError."""
     from mlrank.thresholds import THRESHOLDS
 
-    return THRESHOLDS[one_of("threshold", lambda: THRESHOLDS)(name)]
+    if ":" not in name:
+        return THRESHOLDS[one_of("threshold", lambda: THRESHOLDS)(name)]
+    found: type[Any] = _member(*_checked_path(name), _is_solver, "threshold")
+    if not _is_solver(found):
+        raise ValueError(
+            f"{show(name)} is no threshold: a threshold is a frozen dataclass with fit(scores, Y, X, known)"
+        )
+    return found
+
+
+def foreign_threshold(name: str, settings: Iterable[str]) -> type[Any]:
+    """Return the threshold of a key of THRESHOLDS; for an import path, one that stands for it; see `foreign_class`."""
+    if ":" not in name:
+        return threshold_class(name)
+    given = [setting for setting in settings if setting.isidentifier()]
+    _, class_name = _checked_path(name)
+    return dataclasses.make_dataclass(class_name, [(setting, Any, None) for setting in given], frozen=True)
+
+
+def metric_name(value: Any) -> Any:
+    """Return the name of a metric, or an import path that may be one; raise ValueError for another."""
+    if isinstance(value, str) and ":" in value:
+        _checked_path(value)
+        return value
+    return one_of("metric", metric_names)(value)
+
+
+def check_own_metric(path: str) -> None:
+    """Import a metric of the user's own; raise a ValueError of one line if it is none."""
+    from mlrank.metrics import METRICS, metric_from
+
+    metric_from(path, _member(*_checked_path(path), lambda value: hasattr(value, "higher_is_better"), "metric"))
+    METRICS.load([path])
 
 
 def label_bounds() -> type[Any]:
@@ -240,12 +275,13 @@ def _imported(path: str, settings: Iterable[str]) -> type[Any]:
     return estimator_solver(path, settings)
 
 
-def _member(module_name: str, class_name: str, fits: Callable[[Any], bool]) -> Any:
+def _member(module_name: str, class_name: str, fits: Callable[[Any], bool], what: str = "solver") -> Any:
     """Return a member of a module, or raise a ValueError with the nearest name among the members that would do."""
     found = getattr(_module(module_name), class_name, None)
     if found is None:
         known = [name for name, value in vars(sys.modules[module_name]).items() if fits(value)]
-        raise ValueError(unknown_name(f"class of module {module_name}", class_name, known or ["(no solver there)"]))
+        kind = "function" if what == "metric" else "class"
+        raise ValueError(unknown_name(f"{kind} of module {module_name}", class_name, known or [f"(no {what} there)"]))
     return found
 
 

@@ -13,13 +13,13 @@ from mlrank.config import ExperimentConfig, GridPoint, MethodConfig
 from mlrank.experiment.data import SplitDataset
 from mlrank.experiment.events import RunName
 from mlrank.experiment.points import equivalent_points, method_inputs, point_of
-from mlrank.metrics import METRICS
+from mlrank.metrics import METRICS, own_names
 from mlrank.records import TrialRecord
 from mlrank.records.identity import FitInputs, TrialPlace, drawn_seed, rows_hash, run_key
+from mlrank.records.sources import source_hashes
 from mlrank.search import STRATEGIES, Chain, Plan, Point, Task, count_fits, groups
 from mlrank.solvers import Capabilities
 from mlrank.splits import Split, kfold
-from mlrank.thresholds import THRESHOLDS
 
 __all__ = ["Cell", "Outcome", "Trial", "cells"]
 
@@ -71,10 +71,8 @@ class Cell:
     def chain(self) -> Chain:
         """What happens to the rows."""
         method = self.method
-        threshold = THRESHOLDS[method.threshold]
-        return Chain(
-            method.solver_class, threshold, method.threshold_scores, self.config.scale, method.projection_class
-        )
+        threshold, scores = method.threshold_class, method.threshold_scores
+        return Chain(method.solver_class, threshold, scores, self.config.scale, method.projection_class)
 
     @cached_property
     def grid(self) -> list[GridPoint]:
@@ -145,8 +143,13 @@ class Cell:
             search = self.config.search.model_dump(exclude_none=True, exclude={"time_limit"})
             # Which of equal points is chosen, and what a staged search tries, depends on their order.
             search["axes"] = [name for name, values in method.all_axes if len(values) > 1]
+        own = own_names(self.config.metrics)
+        files = {name: value for place in own for name, value in source_hashes(place).items()}
+        files = {name: value for name, value in files.items() if name not in self.fit_inputs.sources}
         return {
             **self.fit_inputs.by_name(),
+            **({"own_metrics": list(own)} if own else {}),
+            **{f"metric_source.{name}": value for name, value in files.items()},
             **{f"search.{name}": value for name, value in search.items()},
             **{f"method.{name}": value for name, value in method.resolved().items()},
         }
@@ -224,7 +227,18 @@ class Cell:
             everything = np.concatenate([self.split.train, self.split.test])
             unlabeled = np.setdiff1d(everything, train)
         limit, mask = search.time_limit, self.mask
-        return Task(self.chain, points, train, test, search.metric, time_limit=limit, mask=mask, unlabeled=unlabeled)
+        own = own_names(self.config.metrics)
+        return Task(
+            self.chain,
+            points,
+            train,
+            test,
+            search.metric,
+            time_limit=limit,
+            mask=mask,
+            unlabeled=unlabeled,
+            own_metrics=own,
+        )
 
 
 def cells(config: ExperimentConfig, data: SplitDataset) -> Iterator[Cell]:
@@ -253,5 +267,7 @@ def cells(config: ExperimentConfig, data: SplitDataset) -> Iterator[Cell]:
         for method in config.methods.values():
             defaults, sources = of_methods[method.name]
             searched = any(len(values) > 1 for _, values in method.all_axes)
+            if searched and own_names([search.metric]):
+                sources = sources | source_hashes(search.metric)
             mine = replace(inputs, folds=of_folds if searched else None, defaults=defaults, sources=sources)
             yield Cell(config, method, data, split, folds, mask, mine)

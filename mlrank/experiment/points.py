@@ -10,7 +10,6 @@ from mlrank.records.identity import FitInputs, FitSettings, TrialPlace, defaults
 from mlrank.records.sources import source_hashes
 from mlrank.search import Point
 from mlrank.solvers import SOLVERS, Capabilities
-from mlrank.thresholds import THRESHOLDS
 
 __all__ = ["equivalent_points", "idle_settings", "method_inputs", "point_of"]
 
@@ -18,7 +17,9 @@ __all__ = ["equivalent_points", "idle_settings", "method_inputs", "point_of"]
 def method_inputs(method: MethodConfig) -> tuple[dict[str, object], dict[str, str]]:
     """Return what the fits of a method depend on beside what is written: defaults and sources; see FitInputs."""
     own = ":" in method.solver
-    parts: dict[str, tuple[type[Any], Any]] = {"threshold": (THRESHOLDS[method.threshold], method.threshold_axes)}
+    parts: dict[str, tuple[type[Any], Any]] = {}
+    if ":" not in method.threshold:
+        parts["threshold"] = (method.threshold_class, method.threshold_axes)
     if not own:  # the defaults of a class of the user's own stand in its source
         parts["solver"] = (method.solver_class, method.axes)
     if method.projection_class is not None:
@@ -32,8 +33,8 @@ def method_inputs(method: MethodConfig) -> tuple[dict[str, object], dict[str, st
 
 
 def _sources(method: MethodConfig) -> dict[str, str]:
-    """Return the hashes of the code that a method names: that of its solver and of the estimators inside."""
-    places = [method.solver] if ":" in method.solver else []
+    """Return the hashes of the code that a method names: of its solver, estimators inside, and its threshold."""
+    places = [place for place in (method.solver, method.threshold) if ":" in place]
     if getattr(method.solver_class, "TAKES_ESTIMATORS", False):
         given = dict(method.axes)
         default = getattr(method.solver_class, "estimator", None)

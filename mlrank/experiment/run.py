@@ -15,11 +15,12 @@ from mlrank.experiment.events import Event, MissingFits, Notify, PlanEvent, RunE
 from mlrank.experiment.kernels import check_kernels
 from mlrank.experiment.points import idle_settings
 from mlrank.hardware import available_memory
+from mlrank.metrics import METRICS, own_names
 from mlrank.records import DataNames, RunFolder, WorkLocks, safe_name
 from mlrank.search import Pilot, Pool, local_pool, pools_ahead, workers_that_fit
 from mlrank.solvers import SOLVERS, Capabilities
 from mlrank.tables import FinishedExperiment, write_tables
-from mlrank.thresholds import THRESHOLDS, LabelBounds
+from mlrank.thresholds import LabelBounds
 
 __all__ = ["plan_cells", "run", "run_experiment"]
 
@@ -117,7 +118,9 @@ def _pools(
     fitting = workers_that_fit(jobs, 0.0, available_memory())
     if fitting == 1 or (Path(results_dir) / safe_name(config.name) / "runs").exists():
         return nullcontext(local_pool)
-    return pools_ahead(fitting, [method.solver_class for method in config.methods.values()])
+    return pools_ahead(
+        fitting, [one for method in config.methods.values() for one in (method.solver_class, method.threshold_class)]
+    )
 
 
 def _logging(folder: RunFolder, level: str, notify: Notify) -> Notify:
@@ -162,7 +165,15 @@ def plan_cells(config: ExperimentConfig) -> list[Planned]:
 
 def _check_unknown(config: ExperimentConfig, data: SplitDataset) -> None:
     """Refuse unknown labels if a solver cannot leave them out, unless the configuration says what they count as."""
-    if data.task_data.known is None or config.unknown_labels != "refuse":
+    if data.task_data.known is None:
+        return
+    for name in own_names((*config.metrics, config.search.metric)):
+        if not METRICS[name].takes_unknown:
+            raise UserError(
+                f"'{data.dataset.name}' has unknown label entries, which the metric '{name}' cannot leave out: "
+                "it has no parameter 'known'"
+            )
+    if config.unknown_labels != "refuse":
         return
     blind = [method for method in config.methods.values() if not Capabilities.of(method.solver_class).uses_known]
     if blind:
@@ -177,7 +188,7 @@ def _check_unknown(config: ExperimentConfig, data: SplitDataset) -> None:
 def _check_thresholds(config: ExperimentConfig, data: SplitDataset) -> None:
     """Refuse thresholds that do not fit the number of labels."""
     for method in config.methods.values():
-        kind: Any = THRESHOLDS[method.threshold]
+        kind: Any = method.threshold_class
         with config.places.errors_at("methods", method.name, "threshold"):
             for settings in points(method.threshold_axes):
                 own, bounds = LabelBounds.split(settings)

@@ -2,5 +2,16 @@
 
 from mlrank.metrics.base import Metric, MetricValue
 from mlrank.metrics.definitions import METRICS, SearchValue, evaluate, measure, search_value
+from mlrank.metrics.own import metric_from, own_names
 
-__all__ = ["METRICS", "Metric", "MetricValue", "SearchValue", "evaluate", "measure", "search_value"]
+__all__ = [
+    "METRICS",
+    "Metric",
+    "MetricValue",
+    "SearchValue",
+    "evaluate",
+    "measure",
+    "metric_from",
+    "own_names",
+    "search_value",
+]

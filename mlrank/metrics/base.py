@@ -28,7 +28,7 @@ class Metric:
     """A metric; ``function(Y, predicted)`` takes bool (n_samples, n_labels) and scores or sets of that shape.
 
     `worst` is the worst value of a term, where predictions can leave terms undefined that others define. It is None
-    where the true labels alone decide which terms are defined.
+    where the true labels alone decide which terms are defined. `takes_unknown` says whether entries can be left out.
     """
 
     function: Callable[[BoolArray, Any], MetricValue]
@@ -36,6 +36,7 @@ class Metric:
     needs: Literal["scores", "sets"]
     definition: str
     worst: float | None = None
+    takes_unknown: bool = True
 
     @property
     def sign(self) -> float:

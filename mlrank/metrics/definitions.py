@@ -11,15 +11,16 @@ rows. A row without relevant labels has nothing to rank, so every row-wise ranki
 true label is unknown are left out of every count and every list, as if the row or label did not have them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mlrank.arrays import BoolArray, FloatArray
 from mlrank.metrics.base import Metric, MetricValue
 from mlrank.metrics.curves import auc_rank_curve, auc_rank_curve_mean, auc_samples_among
+from mlrank.metrics.own import Metrics, Raw, own_names
 from mlrank.metrics.rankings import (
     Rankings,
     auc_macro,
@@ -51,7 +52,7 @@ __all__ = ["METRICS", "SearchValue", "evaluate", "measure", "search_value"]
 
 
 def evaluate(
-    Y: BoolArray, scores: FloatArray, Y_pred: BoolArray, known: BoolArray | None = None
+    Y: BoolArray, scores: FloatArray, Y_pred: BoolArray, known: BoolArray | None = None, own: Sequence[str] = ()
 ) -> dict[str, MetricValue]:
     """Compute every metric, sorting each row and each label once (under half a second at 5000 rows and 400 labels).
 
@@ -62,6 +63,7 @@ def evaluate(
     scores : (n_samples, n_labels) float64 ndarray
     known : (n_samples, n_labels) bool ndarray, optional
         Which entries count: those whose true label is not known are left out of every metric.
+    own : names of metrics of the user's own to compute besides; see `mlrank.metrics.own`
 
     Returns
     -------
@@ -73,12 +75,16 @@ def evaluate(
         If a dtype or shape is wrong, there is no cell, or a score is NaN.
     """
     shared = {"scores": Rankings(Y, np.asarray(scores), known), "sets": Confusion(Y, np.asarray(Y_pred), known)}
-    return {name: metric.function(Y, shared[metric.needs]) for name, metric in METRICS.items()}
+    found = {name: metric.function(Y, shared[metric.needs]) for name, metric in METRICS.items()}
+    given: dict[str, Any] = {"scores": np.asarray(scores), "sets": np.asarray(Y_pred)}
+    return found | {name: measure(name, Y, given[METRICS[name].needs], known) for name in own}
 
 
 def measure(name: str, Y: BoolArray, predicted: BoolArray | FloatArray, known: BoolArray | None = None) -> MetricValue:
     """Compute the metric `name` from the scores or label sets it needs; see `evaluate` for the arrays."""
     metric = METRICS[name]
+    if own_names([name]):
+        return metric.function(Y, Raw(predicted, known))
     kind: Callable[..., Rankings | Confusion] = Rankings if metric.needs == "scores" else Confusion
     return metric.function(Y, kind(Y, predicted, known))
 
@@ -102,6 +108,8 @@ def search_value(
     what it is bad at, must not be compared by the rest. `measure` leaves such terms out.
     """
     metric, measured = METRICS[name], measure(name, Y, predicted, known)
+    if own_names([name]) and not measured.n_defined:
+        raise ValueError(f"the metric '{name}' is undefined for these predictions, and a search compares numbers")
     n_definable = measured.n_defined
     if metric.worst is not None:
         # A label or row is a term of such a metric as soon as it is predicted somewhere, if that can be judged.
@@ -117,7 +125,7 @@ def search_value(
     return SearchValue((total + metric.worst * n_undefined) / n_definable, n_undefined)
 
 
-METRICS: dict[str, Metric] = {
+_DEFINITIONS: dict[str, Metric] = {
     "f1_macro": Metric(
         f1_macro,
         True,
@@ -338,3 +346,5 @@ METRICS: dict[str, Metric] = {
         "their expectation over random order. Undefined for a row without relevant labels.",
     ),
 }
+
+METRICS = Metrics(_DEFINITIONS)

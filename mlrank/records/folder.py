@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from mlrank.errors import UserError
+from mlrank.imported import is_path
+from mlrank.metrics import METRICS
 from mlrank.records.atomic import dump_json, make_folder, npz_bytes, os_errors, safe_name, sweep_parts, write_atomic
 from mlrank.records.journal import Journal
 from mlrank.records.run import FORMAT, RunRecord
@@ -156,7 +158,9 @@ class RunFolder:
         """
         from mlrank.yamlfile import load_yaml
 
-        return load_yaml(self.path / "config.yaml")[0]
+        config = load_yaml(self.path / "config.yaml")[0]
+        _take_up_own_metrics(config.get("own_metrics"))
+        return config
 
     def write_environment(self) -> dict[str, object]:
         """Write environment.json and return what is in it."""
@@ -324,6 +328,15 @@ def _check_format(found: int, path: Path) -> None:
         age = "an older" if found < FORMAT else "a newer"
         message = f"made by {age} version of mlrank, in format {found} (this one reads {FORMAT}); choose another "
         raise UserError(f"{message}--results folder or delete it", path)
+
+
+def _take_up_own_metrics(declared: Any) -> None:
+    """Have the metrics of the user's own that a configuration declares known by name, without their code."""
+    for name, one in declared.items() if isinstance(declared, dict) else ():
+        if is_path(name) and isinstance(one, dict):
+            higher, needs = one.get("higher_is_better"), one.get("needs")
+            if isinstance(higher, bool) and needs in ("scores", "sets"):
+                METRICS.describe(name, higher, needs)
 
 
 def _read_record(path: Path) -> RunRecord | None:

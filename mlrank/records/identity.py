@@ -36,7 +36,9 @@ __all__ = [
 # Fields of a configuration that change no key, and why they cannot change a result.
 CHANGES_NOTHING: Mapping[str, str] = {
     "name": "names the results folder",
-    "metrics": "chooses what tables show; a run holds every metric",
+    "metrics": "chooses what tables show; a run holds every metric, and its inputs have those of the user's own",
+    "own_metrics": "says what the code of metrics declares, which is hashed",
+    "methods.threshold_class": "is what the threshold's key stands for",
     "recipe": "says where the experiment comes from",
     "unknown_labels": "refuses data or takes them; what a fit sees does not depend on it",
     "methods.name": "names the run; results with equal keys are equal",

@@ -63,6 +63,7 @@ def work(task: Task, task_data: TaskData) -> list[Result]:
     A failed fit is a result with its traceback. The points left over are the caller's to hand out again: so a long
     task is journalled as it goes, and other workers can take a part of it.
     """
+    METRICS.load((task.metric, *task.own_metrics))
     if task.refit:
         return [refit(task, task_data)]
     started = time.perf_counter()
@@ -129,7 +130,7 @@ def refit(task: Task, task_data: TaskData) -> Refit:
         Y_pred = counted.sets
         predict_seconds = time.perf_counter() - started
         sets = _sets_info(rows.test, counted)
-        measured = evaluate(rows.test.Y, scores, Y_pred, rows.test.known)
+        measured = evaluate(rows.test.Y, scores, Y_pred, rows.test.known, task.own_metrics)
         info = FitRecord.of(fitted.model.info, Capabilities.of(task.chain.solver).certificate)
     except Exception:  # stored as a failed run; the other runs go on
         return Refit(software_info(), error=traceback.format_exc())

@@ -82,7 +82,8 @@ class Task:
     `metric` is the search's; `number` tells the caller which of its cells a result belongs to; a `refit` task has one
     point and returns everything that is stored of a run. A fit that takes more than `time_limit` seconds fails.
     `mask` is the place of the task's mask of known labels among the masks of the data; `unlabeled` are the rows, the
-    test rows among them, whose features a solver that uses unlabeled rows may see (None: the test rows).
+    test rows among them, whose features a solver that uses unlabeled rows may see (None: the test rows). `own_metrics`
+    are the metrics of the user's own that a refit computes.
     """
 
     chain: Chain
@@ -95,6 +96,7 @@ class Task:
     time_limit: float | None = None
     mask: int = 0
     unlabeled: IntArray | None = None
+    own_metrics: tuple[str, ...] = ()
 
     @property
     def columns(self) -> IntArray | None:

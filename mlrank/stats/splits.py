@@ -8,7 +8,7 @@ import numpy as np
 
 from mlrank.arrays import FloatArray, IntArray
 from mlrank.errors import UserError
-from mlrank.metrics import METRICS, measure
+from mlrank.metrics import METRICS, measure, own_names
 from mlrank.records.run import RunRecord
 from mlrank.stats.bayes import Beliefs, bayes_t
 from mlrank.stats.datasets import check_control
@@ -184,7 +184,10 @@ def compare_labels(
     UserError
         If the arrays of two methods are on different rows.
     """
-    metric = repeats.metric if repeats.metric.endswith("_macro") else _OF_LABELS[METRICS[repeats.metric].needs]
+    own = bool(own_names([repeats.metric]))  # which has no values of single labels
+    metric = repeats.metric
+    if own or not metric.endswith("_macro"):
+        metric = _OF_LABELS[METRICS[metric].needs]
     stored = [{method: dict(arrays(record)) for method, record in by_method.items()} for by_method in repeats.records]
     single = len(stored) == 1
     names = label_names(repeats.records[0][control])

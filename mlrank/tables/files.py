@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mlrank.metrics import METRICS
+from mlrank.metrics import METRICS, own_names
 from mlrank.records import RunFolder, safe_name
 from mlrank.records.run import RunRecord
 from mlrank.tables.build import build_tables
@@ -31,7 +31,7 @@ def write_tables(folder: RunFolder, metrics: Sequence[str]) -> FinishedExperimen
     """
     records = folder.runs()
     tables = build_tables(records, metrics)
-    for shown, full in zip(tables, build_tables(records, list(METRICS)), strict=True):
+    for shown, full in zip(tables, build_tables(records, [*METRICS, *own_names(metrics)]), strict=True):
         name = f"tables/{safe_name(shown.dataset)}"
         folder.write_text(f"{name}.md", render([shown], "md"))
         folder.write_text(f"{name}.tex", render([shown], "latex"))

@@ -137,7 +137,7 @@ def _span(numbers: Iterable[int]) -> str:
 
 def _convention(metrics: Sequence[str]) -> Iterator[str]:
     """Name the rules that the metrics shown follow where packages differ."""
-    rules = [rule for key, rule in _RULES.items() if any(key in name for name in metrics)]
+    rules = [rule for key, rule in _RULES.items() if any(key in name and ":" not in name for name in metrics)]
     if rules:
         yield f"convention: {'; '.join(rules)} ('mlrank explain METRIC' shows the rules of other packages)"
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlrank.errors import UserError, unknown_name
-from mlrank.metrics import METRICS
+from mlrank.metrics import METRICS, own_names
 from mlrank.records.run import RunRecord
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def tidy_frame(records: Sequence[RunRecord], metrics: Sequence[str] | None = Non
     for name in metrics or ():
         if name not in METRICS:
             raise UserError(unknown_name("metric", name, METRICS))
-    names = [name for name in METRICS if metrics is None or name in metrics]
+    own = own_names(name for record in records for name in record.metrics)
+    names = [name for name in (*METRICS, *own) if metrics is None or name in metrics]
     rows = [_row(record, name) for record in records for name in names if not record.done or name in record.metrics]
     return pd.DataFrame(rows, columns=list(TIDY_COLUMNS)).astype(dict(TIDY_COLUMNS))
 

@@ -294,7 +294,11 @@ def counted_sets(
         more = np.count_nonzero(sets, axis=1) - np.count_nonzero(free, axis=1)
         return CountedSets(sets, int(np.count_nonzero(more > 0)), int(np.count_nonzero(more < 0)))
     if not isinstance(cut, OracleCut):
-        return CountedSets(np.asarray(cut(scores, X)))
+        sets = np.asarray(cut(scores, X))
+        if sets.dtype != np.bool_ or sets.shape != scores.shape:
+            found = f"{sets.dtype} of shape {sets.shape}"
+            raise ValueError(f"a cut must return bool label sets of shape {scores.shape}, found {found}")
+        return CountedSets(sets)
     if known is not None:
         scores = np.where(known, scores, scores.min() - 1.0)
     return CountedSets(cut(scores, X, Y))

@@ -10,6 +10,7 @@ from mlrank.config import ExperimentConfig, parse_config
 from mlrank.errors import UserError
 from mlrank.solvers import SOLVERS
 from mlrank.thresholds import bounds
+from mlrank.thresholds.strategies import Zero
 
 
 @dataclass(frozen=True)
@@ -47,11 +48,6 @@ class Needy:
 
     def fit(self, train: object, prepared: object = None) -> None:
         return None
-
-
-@dataclass(frozen=True)
-class Zero:
-    FIT_ON: ClassVar[str] = "train"
 
 
 @dataclass(frozen=True)

@@ -260,7 +260,8 @@ class RidgeSpace:
         columns = self.rows.lengths[:, None]
         terms = columns * (lengths + (columns * np.abs(W)).sum(axis=0)) + lam * np.abs(W)
         backward = np.divide(np.abs(residual), terms, out=np.zeros_like(terms), where=terms > 0).max(initial=0.0)
-        rounding = EPS * np.sqrt(len(Z)) * (np.abs(self.rows.mean) @ np.abs(W))
+        sizes = self.rows.lengths + np.sqrt(len(Z)) * np.abs(self.rows.mean)
+        rounding = EPS * (sizes @ np.abs(W))
         error = max(_largest(np.sqrt(squares) + rounding, lengths), BACKWARD * float(backward))
         objective = float(np.vdot(rest, rest) + lam * np.vdot(W, W))
 

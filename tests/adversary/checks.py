@@ -147,6 +147,8 @@ def _rounding(model, X) -> float:
     """Return what the order of a sum may change in the scores of a model that is one sum."""
     if isinstance(model, (LinearModel, LowRankModel, CompressedModel)):
         terms = np.abs(X) @ np.abs(model.coef.T)
+        if isinstance(model, CompressedModel):  # labels D Phi'S m of compressed ones m, where S is up to 1 / v
+            terms = terms / (model.s2 + model.c2)
     elif isinstance(model, KernelModel):
         support = np.asarray(model.X_train) if model.kernel == "precomputed" else as_dense(model.X_train)
         K = X[:, support] if model.kernel == "precomputed" else Kernel.of(model)(X, support)

@@ -30,6 +30,16 @@ def test_the_error_is_the_root_of_what_the_objective_is_too_large_by(shape, form
     assert energy == pytest.approx(objective - least, rel=1e-8)
 
 
+def test_rows_that_are_not_centered_count_what_their_scores_round_to():
+    X, Z, _ = problem()
+    X += 1e10
+    space = linear_space(CenteredRows(X, np.zeros(6)), centered=False)
+    ridge = space.certified(space.coef(space.parts(Z), 1e-3), Z, 1e-3)
+    exact = X.astype(np.longdouble) @ ridge.coef.T
+    off = np.linalg.norm((X @ ridge.coef.T - exact).astype(float), axis=0) / np.linalg.norm(Z, axis=0)
+    assert ridge.error >= off.max() > 1e-7
+
+
 def test_weights_that_are_off_are_refined():
     X, Z, rng = problem()
     Xc, Zc, lam = X - X.mean(axis=0), Z - Z.mean(axis=0), 0.7

@@ -281,7 +281,7 @@ class MultiLabelRanking:
     def _solved(self, rows: GramRows | LinearRows, problem: RankingProblem, train: TrainingSet) -> Ranked:
         """Solve by passes, or where many do not do, by an interior-point method; judge by the examples as given."""
         if self.halve:
-            return self._halved(rows, problem)
+            return self._halved(rows, problem, train)
         X, gram = (rows.K, True) if isinstance(rows, GramRows) else (rows.X, False)
         given = GivenExamples(X, gram, partial(self._exact, train), problem)
         first = min(self.max_iter, PATIENCE) if fits(given) else self.max_iter
@@ -294,12 +294,14 @@ class MultiLabelRanking:
             ranked = self._passes(rows, given, self.max_iter)
         return min(inside, ranked, key=lambda one: one.optimality)
 
-    def _halved(self, rows: GramRows | LinearRows, problem: RankingProblem) -> Ranked:
+    def _halved(self, rows: GramRows | LinearRows, problem: RankingProblem, train: TrainingSet) -> Ranked:
         """Solve by passes alone, as printed."""
         ascent = ascend(rows.sweeps(problem, self.tol >= SINGLE_FROM), self.tol, self.max_iter, self.seed)
         coefficients, beta = ascent.sweeps.coefficients, ascent.sweeps.beta
-        note = _gap_of_eq_13(ascent, problem)
-        return Ranked(coefficients, beta, ascent.primal, max(ascent.dual, 0.0), ascent.n_iter, (note,))
+        values = ascent.primal, max(ascent.dual, 0.0)
+        if isinstance(rows, GramRows):
+            values = GivenExamples(rows.K, True, partial(self._exact, train), problem).values(coefficients, beta)
+        return Ranked(coefficients, beta, *values, ascent.n_iter, (_gap_of_eq_13(ascent, problem),))
 
     def _passes(self, rows: GramRows | LinearRows, given: GivenExamples, max_iter: int) -> Ranked:
         sweeps = rows.sweeps(given.problem, self.tol >= SINGLE_FROM)
@@ -309,7 +311,9 @@ class MultiLabelRanking:
 
     def _exact(self, train: TrainingSet) -> Any:
         K = long_kernel(Kernel.of(self), train.X)
-        return K if K is None or self.bias == "none" else K + 1.0
+        if K is not None and self.bias == "augmented":
+            K = K + 1.0
+        return K if K is None or not self.halve else 0.5 * (K + np.diag(np.diag(K)))
 
     def _model(self, coefficients: FloatArray, ready: Kept | LinearRows, info: FitInfo) -> LinearModel | KernelModel:
         if isinstance(ready, Kept):

@@ -238,7 +238,8 @@ class Capabilities:
     certificate : "gap", "residual", "backward error" or None
         ``CERTIFICATE``: what ``FitInfo.optimality`` is. A gap bounds the objective: no weights have one below
         ``objective * (1 - optimality)``. A residual is that of the equations that a fit solves step by step, a backward
-        error that of a closed form. None where nothing is solved, and for a solver that does not say.
+        error that of a closed form. None where nothing is solved, and for a solver that does not say. Where settings
+        decide, a solver has ``certificate_kind()`` as well, which is asked of an instance.
     states_objective : bool
         Whether it has ``objective_of(model, train)``, the objective of any model of its kind on a training set from its
         definition: ``mlrank check-solver`` and ``mlrank certify --trust`` then hold fits to it.
@@ -277,6 +278,9 @@ class Capabilities:
         (True, False)
         """
         settings = {one.name for one in fields(solver)} if is_dataclass(solver) else set()
+        kind = getattr(solver, "CERTIFICATE", None)
+        if not isinstance(solver, type) and hasattr(solver, "certificate_kind"):
+            kind = solver.certificate_kind()
         return cls(
             shared=tuple(getattr(solver, "SHARED", ())),
             uses_unlabeled=bool(getattr(solver, "USES_UNLABELED", False)),
@@ -286,7 +290,7 @@ class Capabilities:
             draws="seed" in settings,
             estimates_cost=hasattr(solver, "cost"),
             has_canonical=hasattr(solver, "canonical"),
-            certificate=getattr(solver, "CERTIFICATE", None),
+            certificate=kind,
             states_objective=hasattr(solver, "objective_of"),
             loads=tuple(getattr(solver, "LOADS", ("numba",))),
             kernel=getattr(solver, "kernel", None),

@@ -150,7 +150,7 @@ def _csv(tables: Sequence[ResultTable]) -> str:
 
 _FIXED = (
     *("experiment", "dataset", "source", "stand_in", "method", "solver", "n_splits", "n_done", "n_failed"),
-    *("n_not_converged", "oracle_threshold", "transductive", "chosen_settings", "optimality"),
+    *("n_not_converged", "oracle_threshold", "transductive", "chosen_settings", "optimality", "certificate_kind"),
     *("fit_seconds", "fit_seconds_q1", "fit_seconds_q3", "predict_seconds", "peak_memory_bytes"),
 )
 
@@ -160,6 +160,6 @@ def _csv_row(table: ResultTable, row: TableRow) -> list[Any]:
     return [
         *(row.experiment, table.dataset, table.source, str(table.stand_in).lower(), row.method, row.solver),
         *(table.n_splits, row.n_done, row.n_failed, row.n_not_converged, str(row.oracle).lower()),
-        *(str(row.transductive).lower(), row.settings, row.optimality),
+        *(str(row.transductive).lower(), row.settings, row.optimality, row.certificate),
         *(row.fit.value, row.fit.low, row.fit.high, row.predict.value, row.memory.value, *numbers),
     ]

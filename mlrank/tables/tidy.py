@@ -45,6 +45,7 @@ TIDY_COLUMNS: Mapping[str, str] = {
     "machine": "object",
     "mlrank": "object",
     "commit": "object",
+    "certificate_kind": "object",
 }
 
 
@@ -53,8 +54,8 @@ def tidy_frame(records: Sequence[RunRecord], metrics: Sequence[str] | None = Non
 
     The columns are `TIDY_COLUMNS`. `value` is NaN where the metric is undefined or the run failed, `n_defined` of
     `n_total` terms (each a `unit`) entered it; `chosen_settings` is what the search chose, as JSON; `error` is the last
-    line of the error of a failed run; `mlrank` and `commit` are the version that made the run. Whatever is not known is
-    missing (None, NaN or NA).
+    line of the error of a failed run; `mlrank` and `commit` are the version that made the run; `certificate_kind` is
+    what `optimality` is, "gap", "residual" or "backward error". Whatever is not known is missing (None, NaN or NA).
 
     Parameters
     ----------
@@ -91,6 +92,7 @@ def _row(record: RunRecord, metric: str) -> tuple[object, ...]:
         *(record.dataset.stand_in, record.dataset.hash, record.experiment, record.key),
         *(None if record.done else record.reason, record.time.machine),
         *(record.software.mlrank, record.software.commit),
+        record.fit.certificate if record.done else None,
     )
 
 

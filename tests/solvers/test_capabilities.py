@@ -79,3 +79,9 @@ def test_every_solver_says_what_its_certificate_is_but_neighbors():
     kinds = {key: Capabilities.of(solver).certificate for key, solver in SOLVERS.items()}
     assert {key for key, kind in kinds.items() if kind is None} == {"knn", "bknn"}
     assert set(kinds.values()) == {"gap", "residual", "backward error", None}
+
+
+def test_a_solver_without_a_nuclear_norm_says_that_its_certificate_is_of_equations():
+    slrm = SOLVERS["slrm"]
+    kinds = [Capabilities.of(one).certificate for one in (slrm, slrm(), slrm(lam=0.0))]
+    assert kinds == ["gap", "gap", "backward error"]

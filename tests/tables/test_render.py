@@ -133,6 +133,7 @@ def test_csv_has_full_precision_and_columns_apart(make):
     assert row["f1_macro_n"] == "2"
     assert row["chosen_settings"] == "C=8 (1 of 2)"
     assert (row["fit_seconds"], row["optimality"], row["stand_in"]) == ("0.25", "0.00081", "false")
+    assert row["certificate_kind"] == ""  # the record does not say
 
 
 def test_csv_leaves_missing_numbers_empty_and_has_one_header(make, table):
@@ -373,4 +374,6 @@ def test_crowded_tables_fit_their_pages(tmp_path, make, layout):
 )
 def test_the_kind_of_a_certificate_is_shown_beside_it(make, kind, shown):
     (table,) = build_tables([make(info={"optimality": 3.2e-4, "certificate": kind})], SHOWN)
+    ((row),) = csv.DictReader(io.StringIO(render(table, "csv")))
+    assert row["certificate_kind"] == (kind or "")
     assert cells(render(table, "md").splitlines()[4])[-1] == shown

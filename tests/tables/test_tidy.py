@@ -14,14 +14,15 @@ from mlrank.records import RunFolder
 from mlrank.tables import TIDY_COLUMNS, tidy_bytes, tidy_format, tidy_frame
 
 THIRD = 1 / 3
+GAP, NOT_CONVERGED = {"certificate": "gap"}, {"converged": False, "certificate": "backward error"}
 
 
 @pytest.fixture
 def records(make):
     undefined = {"value": None, "n_defined": 0, "n_total": 14, "unit": "labels"}
     return [
-        make('say "A", B', "r0", metrics={"f1_macro": THIRD}, searched={"C": 8.0, "kernel": "rbf"}),
-        make("B", "r0", metrics={"auc_macro": undefined}, info={"converged": False}, threshold={"oracle": True}),
+        make('say "A", B', "r0", metrics={"f1_macro": THIRD}, searched={"C": 8.0, "kernel": "rbf"}, info=GAP),
+        make("B", "r0", metrics={"auc_macro": undefined}, info=NOT_CONVERGED, threshold={"oracle": True}),
         make("C", "r0", status="failed", error="Traceback:\nValueError: x", info=None, software={"commit": None}),
     ]
 
@@ -41,6 +42,7 @@ def test_a_row_for_each_run_and_metric_with_the_values_of_the_records(records):
             assert (row["n_defined"], row["n_total"], row["unit"]) == (measured.n_defined, measured.n_total, "labels")
             assert row["higher_is_better"] == METRICS[name].higher_is_better
             assert (row["fit_seconds"], row["optimality"]) == (record.time.fit, record.fit.optimality)
+            assert row["certificate_kind"] == record.fit.certificate
             assert (row["converged"], row["oracle_threshold"]) == (record.fit.converged, record.threshold.oracle)
             assert json.loads(row["chosen_settings"]) == record.searched
             assert (row["mlrank"], row["commit"], row["key"]) == ("0.1.0", "1" * 40, record.key)

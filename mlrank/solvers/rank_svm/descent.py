@@ -96,6 +96,7 @@ class RankSolution:
     coef : (n_labels, n_features), or (n_labels, n_samples) for kernels; intercept : (n_labels,)
     alpha : (n_pairs,), feasible, irrelevant-major within each row
     primal, dual : objective values at the weights and at alpha; n_iter : passes or steps
+    beta : (n_samples, n_labels), sums of alpha as of eq. 15; None before the solution is judged by the given rows
     """
 
     coef: FloatArray
@@ -104,6 +105,7 @@ class RankSolution:
     primal: float
     dual: float
     n_iter: int
+    beta: FloatArray | None = None
 
     @property
     def optimality(self) -> float:

@@ -104,14 +104,14 @@ def fitted(prepared: Prepared, settings: RankSettings, train: TrainingSet) -> Li
     converged = solution.optimality <= settings.tol
     notes = prepared.notes + scale_notes(train, converged)
     info = FitInfo(solution.n_iter, solution.primal, solution.optimality, converged, notes)
-    beta = kernels.dual_sums(solution.alpha, prepared.pairs.lists, prepared.pairs.n_labels)
+    assert solution.beta is not None
     if kernel.kind == "linear":
-        return LinearModel(solution.coef, solution.intercept, info, dual_point=DualPoint.of(beta))
+        return LinearModel(solution.coef, solution.intercept, info, dual_point=DualPoint.of(solution.beta))
     support = np.flatnonzero(np.abs(solution.coef).max(axis=0) > 0)
     rows = support if kernel.kind == "precomputed" else take_rows(train.X, support)
     dual = np.ascontiguousarray(solution.coef[:, support])
     model = KernelModel.expansion(kernel, rows, dual, solution.intercept, info, train.n_samples)
-    return replace(model, dual_point=DualPoint.of(beta))
+    return replace(model, dual_point=DualPoint.of(solution.beta))
 
 
 # Sparse rows of so many cells at most are made dense for the interior-point method.
@@ -157,7 +157,7 @@ def _inside(prepared: Prepared, settings: RankSettings, upper: FloatArray, n_ite
 
 
 def _judged(prepared: Prepared, solution: RankSolution, upper: FloatArray) -> RankSolution:
-    """Return the solution with its objectives on the given rows."""
+    """Return the solution with its objectives on the given rows, and beta."""
     pairs, rows, given = prepared.pairs, prepared.rows, prepared.given
     beta = kernels.dual_sums(solution.alpha, pairs.lists, pairs.n_labels)
     weights = None
@@ -169,12 +169,12 @@ def _judged(prepared: Prepared, solution: RankSolution, upper: FloatArray) -> Ra
         # Where intercepts alone rank all pairs, the optimum is 0 and rounding is all that the gap would measure.
         zeros, intercept = np.zeros_like(solution.coef), (1.0 + SLACK) * solution.intercept
         if given.primal(zeros, intercept, upper, pairs.lists) == 0.0:
-            return replace(solution, coef=zeros, intercept=intercept, primal=0.0, dual=0.0)
+            return replace(solution, coef=zeros, intercept=intercept, primal=0.0, dual=0.0, beta=beta)
     dual = given.dual(beta, float(solution.alpha.sum()), weights)
     if dual > primal * (1.0 + ROUNDING):
         # Rounding has the upper hand; weights of zero have the dual value 0.
         dual = 0.0
-    return replace(solution, primal=primal, dual=dual)
+    return replace(solution, primal=primal, dual=dual, beta=beta)
 
 
 @dataclass(frozen=True)

@@ -236,6 +236,10 @@ class SLRM:
             return self_tuning_graph(X, self.n_neighbors, self.scale_neighbor, self.symmetrize, find)
         return gaussian_graph(X, self.n_neighbors, self.width, self.symmetrize, find)
 
+    def certificate_kind(self) -> CertificateKind:
+        """Return what `optimality` is: without a nuclear norm there is a system of equations to solve."""
+        return "backward error" if self.lam == 0 else "gap"
+
     def natural_cut(self, train: TrainingSet) -> float:
         """Return the middle between the codes of absent and present labels."""
         return 0.5 if self.coding == "zero_one" else 0.0

@@ -29,6 +29,12 @@ CERTIFIERS: Mapping[str, Certifier] = {
 REASONS: Mapping[str, str] = {
     "knn": "neighbors are exact: there is nothing to certify",
     "bknn": "neighbors are exact: there is nothing to certify",
+    "ml_knn": "probabilities are counted: there is nothing to certify",
+    "iblr_ml": "scikit-learn fits its regressions and gives no certificate",
+    **dict.fromkeys(
+        ("label_powerset", "rakel", "classifier_chains", "calibrated_ranking"),
+        "the estimators inside give no certificate",
+    ),
     "ml_loc": "its problem is not convex, and models hold no codes of the training rows",
     "matrix_completion": "models hold the completed labels and not the completed features",
     "hypergraph_spectral": "models hold directions and their classifier as one product",

@@ -34,7 +34,6 @@ class Subject:
     tight : settings beside tol that go with a small tol
     faithful : with which labels that are easy to tell apart are separated
     hard : with which one iteration is not enough
-    label_order : whether labels in another order give the same scores in that order
     objective : whether it minimizes anything; None if that is not known
     """
 
@@ -43,7 +42,6 @@ class Subject:
     tight: Mapping[str, object] = field(default_factory=dict)
     faithful: Mapping[str, object] = field(default_factory=dict)
     hard: Mapping[str, object] | None = None
-    label_order: bool = True
     objective: bool | None = None
 
     @property

@@ -28,6 +28,7 @@ __all__ = [
     "TrainingSet",
     "check_choices",
     "check_components",
+    "check_count",
     "check_kernel",
     "check_not_negative",
     "check_positive",
@@ -252,6 +253,8 @@ class Capabilities:
         ``NATURAL_CUT``: the score above which a label is taken for relevant where nothing else says so, 0 for margins
         (and a class that declares nothing), 0.5 for probabilities and shares. None for a solver that has the method
         ``natural_cut(train)`` instead, because the cut depends on settings or on the training rows; see `cut_of`.
+    by_place : bool
+        ``BY_PLACE``: labels in another order may get other scores, as where draws or chains follow their places.
     """
 
     shared: tuple[str, ...]
@@ -267,6 +270,7 @@ class Capabilities:
     loads: tuple[str, ...]
     kernel: str | None
     natural_cut: float | None = 0.0
+    by_place: bool = False
 
     @classmethod
     def of(cls, solver: Any) -> "Capabilities":
@@ -295,6 +299,7 @@ class Capabilities:
             loads=tuple(getattr(solver, "LOADS", ("numba",))),
             kernel=getattr(solver, "kernel", None),
             natural_cut=None if hasattr(solver, "natural_cut") else float(getattr(solver, "NATURAL_CUT", 0.0)),
+            by_place=bool(getattr(solver, "BY_PLACE", False)),
         )
 
     @classmethod
@@ -320,6 +325,14 @@ def check_positive(solver: Any, *names: str) -> None:
     for name in names:
         if not _number(value := getattr(solver, name)) or value <= 0:
             raise ValueError(f"{name} must be a number above 0, found {value!r}")
+
+
+def check_count(solver: Any, *names: str) -> None:
+    """Raise ValueError unless each named setting is a whole number above zero."""
+    check_positive(solver, *names)
+    for name in names:
+        if int(value := getattr(solver, name)) != value:
+            raise ValueError(f"{name} must be a whole number, found {value!r}")
 
 
 def check_not_negative(solver: Any, *names: str) -> None:

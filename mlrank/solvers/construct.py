@@ -7,15 +7,16 @@ estimator that draws has the seed of the solver unless a configuration says othe
 """
 
 import inspect
+import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
 from mlrank.errors import unknown_name
 from mlrank.imported import import_object, is_path
 
-__all__ = ["LEFT_OUT", "LISTS", "THREADS", "construct", "is_part", "parameters", "settings_inside"]
+__all__ = ["LEFT_OUT", "LISTS", "THREADS", "construct", "is_part", "parameters", "settings_inside", "warned"]
 
 # Settings that mlrank gives itself: every fit has one thread.
 THREADS = ("n_jobs", "thread_count", "nthread")
@@ -30,6 +31,12 @@ class Left(Enum):
 
 
 LEFT_OUT = Left.OUT
+
+
+def warned(caught: Sequence[warnings.WarningMessage]) -> tuple[bool, tuple[str, ...]]:
+    """Return whether no warning says that a fit has not converged, and the warnings as notes, each once."""
+    converged = not any(type(one.message).__name__ == "ConvergenceWarning" for one in caught)
+    return converged, tuple(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
 
 
 def is_part(value: object) -> bool:

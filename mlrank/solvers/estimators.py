@@ -22,10 +22,10 @@ import numpy as np
 from mlrank.arrays import Features, FloatArray, IntArray, as_dense
 from mlrank.imported import import_object
 from mlrank.solvers.base import FitInfo, ModelMeta, TrainingSet
-from mlrank.solvers.construct import LEFT_OUT, THREADS, construct, parameters, settings_inside
+from mlrank.solvers.construct import LEFT_OUT, THREADS, construct, parameters, settings_inside, warned
 from mlrank.solvers.models import LinearModel
 
-__all__ = ["estimator_solver", "is_estimator", "with_settings_inside"]
+__all__ = ["estimator_solver", "is_estimator", "iterations", "with_settings_inside"]
 
 # The name of a class that `__getattr__` makes again, in a worker: its estimator and nested settings follow.
 PREFIX = "of_"
@@ -77,7 +77,8 @@ def _made(name: str) -> type[Any]:
         added = [(setting, Any, LEFT_OUT) for setting in nested]
         made = dataclasses.make_dataclass(name, added, bases=(kind,), frozen=True)
     else:
-        namespace: dict[str, Any] = {"PLACE": place}
+        # A chain goes through the labels in turn.
+        namespace: dict[str, Any] = {"PLACE": place, "BY_PLACE": "order" in parameters(kind)}
         made = dataclasses.make_dataclass(
             name, _fields_of(kind, nested), bases=(_Estimator,), frozen=True, namespace=namespace
         )
@@ -133,9 +134,7 @@ class _Estimator:
             together = bool(varied.size) and _takes_many(whole, varied.size)
             columns = [targets[:, varied]] if together else list(targets[:, varied].T)
             machines = tuple(self._estimator().fit(train.X, column) for column in columns)
-        kinds = dict.fromkeys(type(one.message).__name__ for one in caught)
-        notes = tuple(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))
-        info = FitInfo(_iterations(machines), np.nan, np.nan, "ConvergenceWarning" not in kinds, notes)
+        info = FitInfo(iterations(machines), np.nan, np.nan, *warned(caught))
         constants = np.where(train.Y[0], 0.5, -0.5)
         if not together and all(_is_linear(one, train.n_features) for one in machines):
             return _linear(machines, varied, constants, train.n_features, info)
@@ -165,8 +164,10 @@ def _takes_many(estimator: Any, n_labels: int) -> bool:
     return n_labels > 1 and found.classifier_tags is not None and bool(found.classifier_tags.multi_label)
 
 
-def _iterations(machines: Sequence[Any]) -> int:
-    counts = [np.max(one.n_iter_) for one in machines if np.size(getattr(one, "n_iter_", ()))]
+def iterations(machines: Sequence[Any]) -> int:
+    """Return the largest number of iterations that an estimator of scikit-learn reports, 1 if none does."""
+    found = [one.n_iter_ for one in machines if getattr(one, "n_iter_", None) is not None]
+    counts = [np.max(one) for one in found if np.size(one)]
     return int(max(counts, default=1))
 
 

@@ -20,10 +20,16 @@ OTHERS = {
 }
 
 
+# Their models are not stored.
+OVER_ESTIMATORS = {"label_powerset", "rakel", "classifier_chains", "calibrated_ranking"}
+
+
 def variants():
-    """Return (key, settings) for every solver and kind of model."""
+    """Return (key, settings) for every solver whose models are stored, and kind of model."""
     found = []
     for key, solver in SOLVERS.items():
+        if key in OVER_ESTIMATORS:
+            continue
         found.append((key, {}))
         if {"kernel", "gamma"} <= {field.name for field in fields(solver)}:
             found.append((key, {"kernel": "rbf", "gamma": 0.1}))

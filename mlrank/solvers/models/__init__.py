@@ -40,6 +40,8 @@ MODELS: Imported[type[Any]] = Imported(
         "balanced_neighbors": "mlrank.solvers.neighbors.bknn:BalancedNeighbors",
         "ml_loc": "mlrank.solvers.ml_loc.ml_loc:LocModel",
         "neighbors": "mlrank.solvers.neighbors.knn:Neighbors",
+        "counted_neighbors": "mlrank.solvers.neighbors.ml_knn:CountedNeighbors",
+        "regressed_neighbors": "mlrank.solvers.neighbors.iblr:RegressedNeighbors",
         "projected_neighbors": "mlrank.solvers.hypergraph.heads:NeighborModel",
         "transductive": "mlrank.solvers.models.transductive:TransductiveModel",
     }

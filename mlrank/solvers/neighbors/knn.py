@@ -12,13 +12,51 @@ from typing import ClassVar
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray
-from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta, TrainingSet, check_positive
+from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta, TrainingSet, check_count
 from mlrank.solvers.neighbors.class_neighbors import ClassNeighbors
 
 __all__ = [
     "KNN",
     "Neighbors",
+    "few_rows",
+    "label_counts",
 ]
+
+
+def label_counts(
+    X_train: Features, Y_train: BoolArray, X: Features, n_neighbors: int, own: IntArray | None
+) -> tuple[FloatArray, IntArray]:
+    """Return how many of the nearest training rows of each row carry each label, and how many there are.
+
+    Parameters
+    ----------
+    X_train : (n_train, n_features) ndarray or csr_array
+    Y_train : (n_train, n_labels) bool ndarray
+    X : (n_samples, n_features) ndarray or csr_array
+    n_neighbors : int
+    own : (n_samples,) ndarray or None
+        Numbers of the training rows that the rows of `X` are; they are not their own neighbors.
+
+    Returns
+    -------
+    counts : (n_samples, n_labels) ndarray
+    n_found : (n_samples,) ndarray of int
+        `n_neighbors`, or all training rows where there are fewer.
+    """
+    one_class = np.ones((X_train.shape[0], 1), dtype=np.bool_)
+    # A last row without labels stands for neighbors that are not there.
+    carried = np.vstack([Y_train, np.zeros_like(Y_train[:1])]).astype(np.float64)
+    counts, n_found = np.empty((X.shape[0], Y_train.shape[1])), np.empty(X.shape[0], dtype=np.int64)
+    for near in ClassNeighbors(X_train, one_class).blocks(X, n_neighbors, own):
+        n_found[near.block] = (near.rows[0] >= 0).sum(axis=0)
+        counts[near.block] = carried[near.rows[0]].sum(axis=0)
+    return counts, n_found
+
+
+def few_rows(train: TrainingSet, n_neighbors: int) -> tuple[str, ...]:
+    """Return the note that there are fewer rows than neighbors, if so."""
+    few = (f"{train.n_samples} rows, fewer than {n_neighbors} neighbors",)
+    return few if train.n_samples < n_neighbors else ()
 
 
 @dataclass(frozen=True)
@@ -47,14 +85,8 @@ class Neighbors:
         return self._scores(self.X_train, np.arange(self.X_train.shape[0]))
 
     def _scores(self, X: Features, own: IntArray | None) -> FloatArray:
-        one_class = np.ones((self.X_train.shape[0], 1), dtype=np.bool_)
-        # A last row without labels stands for neighbors that are not there.
-        carried = np.vstack([self.Y_train, np.zeros_like(self.Y_train[:1])]).astype(np.float64)
-        scores = np.empty((X.shape[0], self.Y_train.shape[1]))
-        for near in ClassNeighbors(self.X_train, one_class).blocks(X, self.n_neighbors, own):
-            found = np.maximum((near.rows[0] >= 0).sum(axis=0), 1)
-            scores[near.block] = carried[near.rows[0]].sum(axis=0) / found[:, None]
-        return scores
+        counts, n_found = label_counts(self.X_train, self.Y_train, X, self.n_neighbors, own)
+        return counts / np.maximum(n_found, 1)[:, None]
 
     def arrays(self) -> ModelArrays:
         """Return the training rows with their labels."""
@@ -83,9 +115,7 @@ class KNN:
     NATURAL_CUT: ClassVar[float] = 0.5
 
     def __post_init__(self) -> None:
-        check_positive(self, "n_neighbors")
-        if int(self.n_neighbors) != self.n_neighbors:
-            raise ValueError(f"n_neighbors must be a whole number, found {self.n_neighbors!r}")
+        check_count(self, "n_neighbors")
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set: it keeps the rows."""
@@ -93,6 +123,5 @@ class KNN:
 
     def fit(self, train: TrainingSet, prepared: None = None) -> Neighbors:
         """Keep the rows of `train`."""
-        few = (f"{train.n_samples} rows, fewer than {self.n_neighbors} neighbors",)
-        notes = few if train.n_samples < self.n_neighbors else ()
-        return Neighbors(train.X, train.Y, int(self.n_neighbors), FitInfo(1, float("nan"), float("nan"), True, notes))
+        info = FitInfo(1, float("nan"), float("nan"), True, few_rows(train, self.n_neighbors))
+        return Neighbors(train.X, train.Y, int(self.n_neighbors), info)

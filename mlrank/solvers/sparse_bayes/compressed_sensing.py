@@ -115,6 +115,7 @@ class SparseBayesianCS:
     USES_KNOWN: ClassVar[bool] = True
     CERTIFICATE: ClassVar[CertificateKind | None] = "backward error"
     LOADS: ClassVar[tuple[str, ...]] = ()
+    BY_PLACE: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_components(self)

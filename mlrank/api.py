@@ -261,6 +261,7 @@ def save_model(
     dataset: Dataset | None = None,
     scaling: Any = None,
     projection: Any = None,
+    calibration: Any = None,
 ) -> None:
     """Write a fitted model to a file that `load_model`, ``mlrank predict`` and ``mlrank evaluate`` open.
 
@@ -272,12 +273,13 @@ def save_model(
     train : TrainingSet
         What it was fitted to, before any scaling and projection.
     cut : what a threshold's ``fit`` returned; if left out, scores above the solver's natural cut are labels, above 0
-        where no solver is given
+        where no solver is given; probabilities above 1/2
     solver : the solver, to be named in the file with its settings
     dataset : Dataset
         Names the features and labels, and is known again when the model is judged on it. If left out, features are
         numbered from 1 and labels from 0.
     scaling, projection : fitted ones, through which rows go before they reach the model
+    calibration : what `mlrank.calibration.fit_calibration` returned, through which its scores go
 
     Raises
     ------
@@ -294,11 +296,12 @@ def save_model(
             found = f"{len(features)} features and {len(labels)} labels"
             raise ValueError(f"the data set has {found}, the training set {m} and {k}")
     if cut is None:
-        cut = LabelCut(np.full(k, 0.0 if solver is None else Capabilities.cut_of(solver, train)))
+        natural = 0.0 if solver is None else Capabilities.cut_of(solver, train)
+        cut = LabelCut(np.full(k, natural if calibration is None else 0.5))
     scaling = SCALERS["none"]().fit(train.X) if scaling is None else scaling
     unlabeled = None if train.X_unlabeled is None else scaling(train.X_unlabeled)
     scaled = replace(train, X=scaling(train.X), X_unlabeled=unlabeled)
-    predictor = Predictor(scaling, projection, model, cut, issparse(train.X))
+    predictor = Predictor(scaling, projection, model, cut, issparse(train.X), calibration)
     fit = Fit.of(predictor, scaled, train.X[:PROBE_ROWS])
     kinds = {role: part["kind"] for role, part in fit.parts.items()}
     about: dict[str, object] = {

@@ -7,9 +7,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mlrank.arrays import BoolArray, FloatArray, as_features
+from mlrank.calibration import CALIBRATIONS, fit_calibration
 from mlrank.errors import unknown_name
 from mlrank.search.crossfit import heldout_scores, own_scores
 from mlrank.solvers import SOLVERS, Capabilities, TrainingSet
@@ -19,6 +21,10 @@ from mlrank.thresholds import THRESHOLDS, LabelBounds
 __all__ = ["MultiLabelRanker"]
 
 PARTS = {"solver": SOLVERS, "threshold": THRESHOLDS}
+
+
+def _has_probabilities(ranker: Any) -> bool:
+    return ranker.calibrate is not None or bool(getattr(getattr(ranker, "model_", None), "PROBABILITIES", False))
 
 
 class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -32,6 +38,9 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     solver : key of SOLVERS, or a solver
     threshold : key of THRESHOLDS, or a threshold
         "natural" is the solver's own cut: 0 for margins, 0.5 for probabilities.
+    calibrate : {"sigmoid", "isotonic", None}
+        How scores become probabilities, by scores from three fits that each leave out a third of the rows. They then
+        are what `decision_function` returns and thresholds cut.
     min_labels, max_labels : int, int or None
         How many labels a row gets at least and at most, by the order of its scores.
     threshold_scores : {"train", "heldout", None}
@@ -43,6 +52,7 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     model_ : fitted model, with ``info`` (how the fit went, and its certificate)
+    calibration_ : fitted calibration, or None
     cut_ : fitted threshold
     classes_ : (n_labels,) ndarray, the columns of Y by number
     n_features_in_ : int
@@ -58,6 +68,7 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         solver: Any = "binary_svm",
         threshold: Any = "natural",
         *,
+        calibrate: str | None = None,
         min_labels: int = 0,
         max_labels: int | None = None,
         threshold_scores: str | None = None,
@@ -65,6 +76,7 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.solver = solver
         self.threshold = threshold
+        self.calibrate = calibrate
         self.min_labels = min_labels
         self.max_labels = max_labels
         self.threshold_scores = threshold_scores
@@ -96,13 +108,18 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         train = TrainingSet(as_features(X), _indicator(y, X.shape[0]), pairwise=able.pairwise)
         bounds = LabelBounds(self.min_labels, self.max_labels)
         bounds.check(train.n_labels)
+        if self.calibrate not in (None, *CALIBRATIONS):
+            raise ValueError(f"calibrate must be 'sigmoid', 'isotonic' or None, found {self.calibrate!r}")
         if hasattr(threshold, "at"):
-            threshold = threshold.at(Capabilities.cut_of(solver, train))
+            threshold = threshold.at(0.5 if self.calibrate else Capabilities.cut_of(solver, train))
         self.model_ = solver.fit(train)
-        if how == "train":
-            scores = own_scores(self.model_, train)
-        else:
-            scores = heldout_scores(train, self.seed, lambda part, rows: solver.fit(part).decision_function(rows))
+        if how == "heldout" or self.calibrate:
+            heldout = heldout_scores(train, self.seed, lambda part, rows: solver.fit(part).decision_function(rows))
+        scores = own_scores(self.model_, train) if how == "train" else heldout
+        self.calibration_ = None
+        if self.calibrate:
+            self.calibration_ = fit_calibration(self.calibrate, heldout, train.Y)
+            scores = self.calibration_(scores)
         self.cut_ = bounds.around(threshold.fit(scores, train.Y, train.X))
         self.classes_ = np.arange(train.n_labels)
         return self
@@ -110,14 +127,18 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> FloatArray:
         """Return scores (n_samples, n_labels), larger = more relevant."""
         check_is_fitted(self)
-        scores: FloatArray = self.model_.decision_function(self._rows(X))
-        return scores
+        return self._scores(self._rows(X))
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return probabilities (n_samples, n_labels), where `calibrate` is set or scores are shares of neighbors."""
+        return self.decision_function(X)
 
     def predict(self, X: Any) -> npt.NDArray[np.int64]:
         """Return label sets as an indicator (n_samples, n_labels) of 0 and 1."""
         check_is_fitted(self)
         rows = self._rows(X)
-        found: npt.NDArray[np.int64] = self.cut_(self.model_.decision_function(rows), rows).astype(np.int64)
+        found: npt.NDArray[np.int64] = self.cut_(self._scores(rows), rows).astype(np.int64)
         return found
 
     def get_params(self, deep: bool = True) -> dict[str, object]:
@@ -160,6 +181,10 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if given not in PARTS[name]:
             raise ValueError(unknown_name(name, given, PARTS[name]))
         return PARTS[name][given]()
+
+    def _scores(self, rows: Any) -> FloatArray:
+        scores: FloatArray = self.model_.decision_function(rows)
+        return scores if self.calibration_ is None else self.calibration_(scores)
 
     def _rows(self, X: Any) -> Any:
         return as_features(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))

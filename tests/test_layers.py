@@ -14,7 +14,7 @@ ROWS = (
     ("compiled", "errors", "hardware", "imported", "scalars"),
     ("arrays", "processes", "resources", "stored", "yamlfile"),
     ("kernels", "graphs", "hypergraph", "linalg"),
-    ("splits", "scaling", "solvers", "thresholds", "metrics"),
+    ("calibration", "splits", "scaling", "solvers", "thresholds", "metrics"),
     ("records",),
     ("datasets", "models"),
     ("config", "contract", "search"),

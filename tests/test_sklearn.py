@@ -150,6 +150,7 @@ def test_parameters_are_those_of_solver_and_threshold():
         "solver": "rank_svm",
         "threshold": "svr_midpoint",
         "threshold_scores": None,
+        "calibrate": None,
         "min_labels": 0,
         "max_labels": None,
         "seed": 0,

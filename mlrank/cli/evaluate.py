@@ -90,6 +90,8 @@ def _recompute(folder: "RunFolder", record: "RunRecord") -> None:
 
     arrays = folder.run_arrays(record)
     for name, found in compute(arrays["Y_true"], arrays["scores"], arrays["Y_pred"], arrays.get("known")).items():
+        if name not in record.metrics:  # of an older version
+            continue
         stored = record.value(name)
         value = None if found.value != found.value else float(found.value)
         same = stored == value if stored is None or value is None else abs(stored - value) <= 1e-12

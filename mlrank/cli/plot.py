@@ -39,6 +39,7 @@ def plot(
     * `runtime`: seconds of a fit against rows, features and labels, with exponents
     * `labels`: F1 (or another metric) of each label against its frequency
     * `threshold`: F1, precision and recall against one threshold for all scores
+    * `reliability`: how often labels are relevant that have a probability, against it
     * `cooccurrence`, `correlation`: which labels go together
     * `critical`: mean ranks over data sets with critical differences
     * `all`: every figure that the runs allow; the others are reported as not drawn

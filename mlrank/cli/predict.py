@@ -20,6 +20,7 @@ def predict(
         typer.Option("--top", metavar="K", min=1, help="Write the K best labels of each row with scores."),
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Write the scores of all labels.")] = False,
+    proba: Annotated[bool, typer.Option("--proba", help="Write the probabilities of all labels.")] = False,
     data_format: InputFormat = None,
     zero_based: ZeroBased = None,
     force: Force = False,
@@ -27,8 +28,9 @@ def predict(
 ) -> None:
     """Predict labels for the rows of a file with a stored model.
 
-    The file gets label sets by the model's threshold; --top and --scores write scores instead. Features are matched by
-    name, in LIBSVM files by number; labels in DATA are ignored. Missing features are filled as in the training data,
+    The file gets label sets by the model's threshold; --top and --scores write scores instead, and --proba
+    probabilities, where scores are calibrated (`calibrate: sigmoid`) or are shares of neighbors. Features are matched
+    by name, in LIBSVM files by number; labels in DATA are ignored. Missing features are filled as in the training data,
     and refused if the training data had to be complete. Rows are read, scored and written block by block, so a file may
     be larger than memory (but X of MATLAB files, and of .npz files that store it by columns, is read whole).
 
@@ -37,6 +39,7 @@ def predict(
     * `mlrank predict results/quickstart/runs/yeast/official/Rank-SVM.model new.arff --out labels.csv`
     * `mlrank predict my.model new.svm --top 3 --out best.csv`
     * `mlrank predict my.model new.csv --scores --out scores.npz`
+    * `mlrank predict my.model new.csv --proba --out probabilities.csv`
     """
     from mlrank.errors import UserError
     from mlrank.models.file import load_model
@@ -44,7 +47,9 @@ def predict(
 
     if out.exists() and not force:
         raise UserError("this file exists; --force replaces it", out)
-    done = predict_file(load_model(model), data, out, scores=scores, top=top, format=data_format, zero_based=zero_based)
+    done = predict_file(
+        load_model(model), data, out, scores=scores, proba=proba, top=top, format=data_format, zero_based=zero_based
+    )
     for note in done.notes:
         print(f"mlrank: {data}: {note}", file=sys.stderr)
     if not quiet:

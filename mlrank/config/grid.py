@@ -48,6 +48,8 @@ class MethodConfig:
     notes : tuple of str
         Which old names the configuration uses.
     threshold_class : type
+    calibrate : "sigmoid", "isotonic" or None
+        How scores are made probabilities.
     """
 
     name: str
@@ -61,6 +63,7 @@ class MethodConfig:
     projection_axes: Axes = ()
     notes: tuple[str, ...] = field(default=(), compare=False)
     threshold_class: Any = field(default=None, compare=False)
+    calibrate: str | None = None
 
     @property
     def projection(self) -> str | None:
@@ -96,7 +99,8 @@ class MethodConfig:
         """Return the YAML value that reads back as an equal method."""
         threshold = {"kind": self.threshold, "scores": self.threshold_scores, **_written(self.threshold_axes)}
         before = {"project": {"kind": self.projection, **_written(self.projection_axes)}} if self.projection else {}
-        return {"solver": self.solver, **_written(self.axes), **before, "threshold": threshold}
+        calibrate = {} if self.calibrate is None else {"calibrate": self.calibrate}
+        return {"solver": self.solver, **_written(self.axes), **before, **calibrate, "threshold": threshold}
 
 
 def points(axes: Axes) -> list[dict[str, object]]:

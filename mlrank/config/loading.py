@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -161,9 +162,8 @@ def _own_metrics(config: ExperimentConfig, findings: Findings) -> dict[str, OwnM
             except ValueError as error:
                 findings(str(error), *where)
             else:
-                found[name] = OwnMetricConfig(
-                    higher_is_better=METRICS[name].higher_is_better, needs=METRICS[name].needs
-                )
+                needs: Literal["scores", "sets"] = "sets" if METRICS[name].needs == "sets" else "scores"
+                found[name] = OwnMetricConfig(higher_is_better=METRICS[name].higher_is_better, needs=needs)
     return found
 
 

@@ -10,11 +10,13 @@ from mlrank.config.axes import Where, check_points, read_axes
 from mlrank.config.findings import Findings
 from mlrank.config.grid import Axes, MethodConfig, n_points
 from mlrank.config.names import (
+    calibration_names,
     check_file_name,
     estimator_parameters,
     foreign_class,
     foreign_threshold,
     label_bounds,
+    one_of,
     projection_class,
     show,
     solver_class,
@@ -28,7 +30,7 @@ __all__ = ["MAX_GRID", "read_methods"]
 
 MAX_GRID = 100_000
 # What may stand in a method beside the settings of its solver.
-BESIDE = ("solver", "project", "threshold")
+BESIDE = ("solver", "project", "calibrate", "threshold")
 
 
 def read_methods(given: Any, findings: Findings) -> dict[str, MethodConfig]:
@@ -80,7 +82,9 @@ def _read_method(name: str, block: Any, findings: Findings) -> MethodConfig | No
         return None
     find = partial(foreign_class if findings.stored else solver_class, settings=block)
     solver = _named("solver", "solver", block, find, where, findings)
-    threshold = _read_threshold(block.get("threshold", {}), solver, (*where, "threshold"), findings)
+    calibrate = _read_calibration(block.get("calibrate"), solver, (*where, "calibrate"), findings)
+    default = _default_threshold(solver, calibrate)
+    threshold = _read_threshold(block.get("threshold", {}), default, (*where, "threshold"), findings)
     projection = _read_projection(block.get("project"), (*where, "project"), findings)
     settings = {key: value for key, value in block.items() if key not in BESIDE}
     axes = read_axes(solver, str(block.get("solver")), settings, BESIDE, where, findings, places)
@@ -96,7 +100,7 @@ def _read_method(name: str, block: Any, findings: Findings) -> MethodConfig | No
     for tried, its_axes in parts:
         check_points(tried, its_axes, where, findings)
     written, threshold_class = threshold
-    return MethodConfig(name, block["solver"], solver, axes, *written, *projection, notes, threshold_class)
+    return MethodConfig(name, block["solver"], solver, axes, *written, *projection, notes, threshold_class, calibrate)
 
 
 def _in_new_words(
@@ -143,8 +147,24 @@ def _read_projection(given: Any, where: Where, findings: Findings) -> tuple[type
     return found, read_axes(found, str(block.get("kind")), settings, ("kind",), where, findings)
 
 
+def _read_calibration(given: Any, solver: type[Any] | None, where: Where, findings: Findings) -> str | None:
+    """Return the way in which scores are made probabilities; None where they are not."""
+    from mlrank.solvers import Capabilities
+
+    if given is None:
+        return None
+    try:
+        kind = str(one_of("way to calibrate", calibration_names)(given))
+    except ValueError as error:
+        findings(str(error), *where)
+        return None
+    if solver is not None and Capabilities.of(solver).transductive:
+        findings("calibration needs scores of rows that a fit has not seen, and this solver scores no others", *where)
+    return kind
+
+
 def _read_threshold(
-    given: Any, solver: type[Any] | None, where: Where, findings: Findings
+    given: Any, default: str, where: Where, findings: Findings
 ) -> tuple[tuple[str, str, Axes], type[Any]] | None:
     """Return key, scores and axes of a threshold, and its class; where none is named, that of the solver's default."""
     if isinstance(given, (list, tuple)):
@@ -152,7 +172,7 @@ def _read_threshold(
         return None
     bounds = [field.name for field in fields(label_bounds())]
     if isinstance(given, dict) and set(given) <= set(bounds):
-        given = {"kind": _default_threshold(solver), **given}
+        given = {"kind": default, **given}
     block = given if isinstance(given, dict) else {"kind": given}
     find = partial(foreign_threshold, settings=block) if findings.stored else threshold_class
     found = _named("threshold", "kind", block, find, where, findings)
@@ -168,11 +188,12 @@ def _read_threshold(
     return (block["kind"], scores, tuple((key, both[key]) for key in block if key in both)), found
 
 
-def _default_threshold(solver: type[Any] | None) -> str:
+def _default_threshold(solver: type[Any] | None, calibrate: str | None) -> str:
     """Return the threshold of a method that names none: the natural cut of its solver, which often is zero."""
     from mlrank.solvers import Capabilities
 
-    return "zero" if solver is None or Capabilities.of(solver).natural_cut == 0 else "natural"
+    margins = calibrate is None and (solver is None or Capabilities.of(solver).natural_cut == 0)
+    return "zero" if margins else "natural"
 
 
 def _parted(axes: Axes) -> tuple[Axes, Axes]:

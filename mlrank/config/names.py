@@ -14,6 +14,7 @@ from typing import Any
 from mlrank.errors import UserError, unknown_name
 
 __all__ = [
+    "calibration_names",
     "check_file_name",
     "check_own_metric",
     "estimator_parameters",
@@ -154,6 +155,13 @@ def check_own_metric(path: str) -> None:
 
     metric_from(path, _member(*_checked_path(path), lambda value: hasattr(value, "higher_is_better"), "metric"))
     METRICS.load([path])
+
+
+def calibration_names() -> tuple[str, ...]:
+    """Return the ways to make probabilities of scores."""
+    from mlrank.calibration import CALIBRATIONS
+
+    return CALIBRATIONS
 
 
 def label_bounds() -> type[Any]:

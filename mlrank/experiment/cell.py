@@ -72,7 +72,8 @@ class Cell:
         """What happens to the rows."""
         method = self.method
         threshold, scores = method.threshold_class, method.threshold_scores
-        return Chain(method.solver_class, threshold, scores, self.config.scale, method.projection_class)
+        scale, calibrate = self.config.scale, method.calibrate
+        return Chain(method.solver_class, threshold, scores, scale, method.projection_class, calibrate)
 
     @cached_property
     def grid(self) -> list[GridPoint]:
@@ -269,5 +270,11 @@ def cells(config: ExperimentConfig, data: SplitDataset) -> Iterator[Cell]:
             searched = any(len(values) > 1 for _, values in method.all_axes)
             if searched and own_names([search.metric]):
                 sources = sources | source_hashes(search.metric)
-            mine = replace(inputs, folds=of_folds if searched else None, defaults=defaults, sources=sources)
+            mine = replace(
+                inputs,
+                folds=of_folds if searched else None,
+                calibrate=method.calibrate,
+                defaults=defaults,
+                sources=sources,
+            )
             yield Cell(config, method, data, split, folds, mask, mine)

@@ -43,6 +43,7 @@ def run_record(cell: Cell, outcome: Outcome, journal: Mapping[str, TrialRecord],
         info=refit.info,
         metrics=refit.metrics,
         sets=refit.sets,
+        calibration=method.calibrate,
         time=replace(refit.time, search=float(sum(trial.seconds for trial in trials))),
         model=refit.model,
     )

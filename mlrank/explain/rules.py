@@ -143,6 +143,8 @@ _RULES: dict[str, tuple[Rule, Rule, Rule]] = {
         ),
         _ABSENT,
     ),
+    "brier": (Rule("of one label at a time: brier_score_loss", None), _ABSENT, _ABSENT),
+    "log_loss": (Rule("of one label at a time", None), _ABSENT, Rule("not looked up", None)),
     **{
         f"ndcg_at_{k}": (Rule("0 for a row without relevant labels", {"empty": 0.0}), _ABSENT, _ABSENT)
         for k in (1, 3, 5)

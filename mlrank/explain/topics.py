@@ -86,7 +86,11 @@ def _first_sentence(text: str) -> str:
 def _metric(name: str) -> Topic:
     metric = METRICS[name]
     better = "Higher is better." if metric.higher_is_better else "Lower is better."
-    needs = {"scores": "Needs scores: no threshold touches it.", "sets": "Needs label sets, so a threshold."}
+    needs = {
+        "scores": "Needs scores: no threshold touches it.",
+        "sets": "Needs label sets, so a threshold.",
+        "probabilities": "Needs probabilities: shares of neighbors, or scores of a method with 'calibrate'.",
+    }
     rows = tuple((Shown(package), Shown(rule.words)) for package, rule in rules_of(name).items())
     rules = Grid("What packages do in the cases that definitions leave open", ("package", "rule"), "ll", rows, ())
     return Topic("metric", name, metric.definition, (f"{better} {needs[metric.needs]}",), (rules,))

@@ -27,7 +27,7 @@ def values_of(metric: str, records: Sequence[RunRecord], arrays: Callable[[RunRe
     found: dict[tuple[str, str], list[list[float | None]]] = {}
     for record in records:
         stored = arrays(record)
-        predicted = stored["scores" if METRICS[metric].needs == "scores" else "Y_pred"]
+        predicted = stored["Y_pred" if METRICS[metric].needs == "sets" else "scores"]
         values = [
             value_under(rule, metric, stored["Y_true"], predicted, stored.get("known")) for rule in rules.values()
         ]

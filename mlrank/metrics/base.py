@@ -27,13 +27,14 @@ class MetricValue(NamedTuple):
 class Metric:
     """A metric; ``function(Y, predicted)`` takes bool (n_samples, n_labels) and scores or sets of that shape.
 
+    What needs probabilities takes scores, and is undefined where they are none.
     `worst` is the worst value of a term, where predictions can leave terms undefined that others define. It is None
     where the true labels alone decide which terms are defined. `takes_unknown` says whether entries can be left out.
     """
 
     function: Callable[[BoolArray, Any], MetricValue]
     higher_is_better: bool
-    needs: Literal["scores", "sets"]
+    needs: Literal["scores", "sets", "probabilities"]
     definition: str
     worst: float | None = None
     takes_unknown: bool = True

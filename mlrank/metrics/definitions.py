@@ -21,6 +21,7 @@ from mlrank.arrays import BoolArray, FloatArray
 from mlrank.metrics.base import Metric, MetricValue
 from mlrank.metrics.curves import auc_rank_curve, auc_rank_curve_mean, auc_samples_among
 from mlrank.metrics.own import Metrics, Raw, own_names
+from mlrank.metrics.probabilities import brier, expected_calibration_error, log_loss
 from mlrank.metrics.rankings import (
     Rankings,
     auc_macro,
@@ -74,7 +75,8 @@ def evaluate(
     ValueError
         If a dtype or shape is wrong, there is no cell, or a score is NaN.
     """
-    shared = {"scores": Rankings(Y, np.asarray(scores), known), "sets": Confusion(Y, np.asarray(Y_pred), known)}
+    rankings = Rankings(Y, np.asarray(scores), known)
+    shared = {"scores": rankings, "probabilities": rankings, "sets": Confusion(Y, np.asarray(Y_pred), known)}
     found = {name: metric.function(Y, shared[metric.needs]) for name, metric in METRICS.items()}
     given: dict[str, Any] = {"scores": np.asarray(scores), "sets": np.asarray(Y_pred)}
     return found | {name: measure(name, Y, given[METRICS[name].needs], known) for name in own}
@@ -85,7 +87,7 @@ def measure(name: str, Y: BoolArray, predicted: BoolArray | FloatArray, known: B
     metric = METRICS[name]
     if own_names([name]):
         return metric.function(Y, Raw(predicted, known))
-    kind: Callable[..., Rankings | Confusion] = Rankings if metric.needs == "scores" else Confusion
+    kind: Callable[..., Rankings | Confusion] = Confusion if metric.needs == "sets" else Rankings
     return metric.function(Y, kind(Y, predicted, known))
 
 
@@ -108,6 +110,11 @@ def search_value(
     what it is bad at, must not be compared by the rest. `measure` leaves such terms out.
     """
     metric, measured = METRICS[name], measure(name, Y, predicted, known)
+    if metric.needs == "probabilities" and not measured.n_defined:
+        low, high = float(np.min(predicted)), float(np.max(predicted))
+        raise ValueError(
+            f"{name} needs probabilities, found scores from {low:.3g} to {high:.3g}; 'calibrate: sigmoid' makes some"
+        )
     if own_names([name]) and not measured.n_defined:
         raise ValueError(f"the metric '{name}' is undefined for these predictions, and a search compares numbers")
     n_definable = measured.n_defined
@@ -344,6 +351,28 @@ _DEFINITIONS: dict[str, Metric] = {
         "nDCG@5: of a row, the sum of 1 / log2(1 + place) over the relevant labels at the first 5 places, "
         "divided by the largest sum that any order of its labels reaches; mean over the rows. Tied labels count with "
         "their expectation over random order. Undefined for a row without relevant labels.",
+    ),
+    "brier": Metric(
+        brier,
+        False,
+        "probabilities",
+        "The Brier score: the mean over all entries of (p - y)^2, where p is the probability and y is 1 for a relevant "
+        "label and 0 for another. Undefined unless all scores lie between 0 and 1.",
+    ),
+    "log_loss": Metric(
+        log_loss,
+        False,
+        "probabilities",
+        "The mean over all entries of -log p for a relevant label and -log(1 - p) for another, p no nearer to 0 and 1 "
+        "than 2.2e-16. Undefined unless all scores lie between 0 and 1.",
+    ),
+    "expected_calibration_error": Metric(
+        expected_calibration_error,
+        False,
+        "probabilities",
+        "Entries are put into 10 bins of equal width by their probability; the mean over the bins, weighted by their "
+        "entries, of the distance between the mean probability and the share of relevant labels. Undefined unless all "
+        "scores lie between 0 and 1.",
     ),
 }
 

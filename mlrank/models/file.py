@@ -148,6 +148,8 @@ def _check(predictor: Predictor, header: Header) -> None:
             scores = predictor.decision_function(row)
     if scores.dtype != np.float64 or scores.shape != (1, len(header.label_names)):
         raise ValueError(f"scores of shape {scores.shape} for {len(header.label_names)} labels")
+    if predictor.calibration is not None:
+        predictor.calibration(scores)
     seen = predictor.scaling(row)
     if predictor.projection is not None:
         seen = predictor.projection.transform(seen)

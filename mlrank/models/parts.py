@@ -9,6 +9,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import read_only
+from mlrank.calibration import CALIBRATORS
 from mlrank.scaling import SCALINGS
 from mlrank.solvers import FitInfo
 from mlrank.solvers.models import DUALS, MODELS, PROJECTED
@@ -23,6 +24,7 @@ PARTS: Mapping[str, Mapping[str, type[Any]]] = {
     "scaling": SCALINGS,
     "projection": PROJECTED,
     "model": MODELS,
+    "calibration": CALIBRATORS,
     "cut": CUTS,
 }
 # Beside them, the parts that a model alone may hold.

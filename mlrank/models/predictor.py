@@ -34,6 +34,8 @@ class Predictor:
     cut : Cut
     sparse : bool
         Of which kind the training rows were. Rows of the other kind are turned into it.
+    calibration : fitted calibration, or None
+        What turns the model's scores into probabilities, which are the predictor's scores then.
     """
 
     scaling: Any
@@ -41,6 +43,12 @@ class Predictor:
     model: Any
     cut: Any
     sparse: bool
+    calibration: Any = None
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether scores are probabilities: calibrated ones, or shares of neighbors."""
+        return self.calibration is not None or bool(getattr(self.model, "PROBABILITIES", False))
 
     @property
     def info(self) -> FitInfo:
@@ -91,7 +99,8 @@ class Predictor:
         scaled = self.scaling(self._as_trained(as_features(X)))
         seen = scaled if self.projection is None else self.projection.transform(scaled)
         # A transductive model knows rows by their values, which a projection rounds in its own way each time.
-        return self.model.decision_function(scaled if self.transductive else seen), seen
+        scores = self.model.decision_function(scaled if self.transductive else seen)
+        return scores if self.calibration is None else self.calibration(scores), seen
 
     def _as_trained(self, X: Features) -> Features:
         if issparse(X) == self.sparse:
@@ -179,7 +188,7 @@ def restored(parts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], s
     used: set[str] = set()
     found = {role: restore(role, parts[role], arrays, used) if role in parts else None for role in PARTS}
     if parts.keys() - PARTS.keys() or any(found[role] is None for role in ("scaling", "model", "cut")):
-        raise ValueError("a model has a scaling, a model, a cut, and perhaps a projection")
+        raise ValueError("a model has a scaling, a model, a cut, and perhaps a projection and a calibration")
     if unknown := arrays.keys() - used:
         raise ValueError(f"the array {min(unknown)} belongs to no part")
     return Predictor(**found, sparse=sparse)

@@ -10,6 +10,7 @@ from mlrank.plots.files import AnyFigure
 from mlrank.plots.labels import frequency_figure, together_figure
 from mlrank.plots.learning import learning_figure
 from mlrank.plots.ranks import critical_figure
+from mlrank.plots.reliability import reliability_figure
 from mlrank.plots.runs import ArraysOf, NamesOf, check_metric, done_runs
 from mlrank.plots.scaling import scaling_figure
 from mlrank.plots.sensitivity import heat_figures, sensitivity_figure
@@ -54,6 +55,7 @@ KINDS: Mapping[str, str] = {
     "runtime": "seconds of a fit against rows, features and labels, with exponents",
     "labels": "F1 (or another metric) of each label against its frequency",
     "threshold": "F1, precision and recall against one threshold for all scores",
+    "reliability": "how often labels are relevant that have a probability, against it",
     "cooccurrence": "which labels occur together",
     "correlation": "how labels are correlated",
     "critical": "mean ranks over data sets with critical differences",
@@ -84,6 +86,8 @@ def figures_of_kind(kind: str, given: Material) -> dict[str, AnyFigure]:
         return {f"labels-{metric}": frequency_figure(given.records, given.arrays, metric) for metric in shown}
     if kind == "threshold":
         return {f"threshold-{name}": threshold_figure(given.records, given.arrays, name) for name in given.datasets}
+    if kind == "reliability":
+        return {f"reliability-{name}": reliability_figure(given.records, given.arrays, name) for name in given.datasets}
     if kind in ("cooccurrence", "correlation"):
         return {f"{kind}-{name}": _together(kind, name, given) for name in given.datasets}
     return _sensitivity(given) if kind == "sensitivity" else _critical(given)

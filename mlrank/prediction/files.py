@@ -41,6 +41,7 @@ def predict_file(
     out: Path,
     *,
     scores: bool = False,
+    proba: bool = False,
     top: int | None = None,
     format: str | None = None,
     zero_based: bool | None = None,
@@ -59,6 +60,7 @@ def predict_file(
     data : a file in any format that can be read, with or without labels
     out : .csv, .svm or .npz, written whole or not at all
     scores : write all scores instead of label sets
+    proba : write the probabilities of all labels instead, where scores are such
     top : write so many of the best labels with their scores instead
     format : of `data`, where its ending does not tell
     zero_based : whether features of `data` count from 0; left out, their numbers are the names the model knows
@@ -67,9 +69,15 @@ def predict_file(
     Raises
     ------
     UserError
-        If the file cannot be understood or its features are not those of the model.
+        If the file cannot be understood or its features are not those of the model, or scores are no probabilities.
     """
-    wish = Wish(model.label_names, scores, top)
+    if proba and scores:
+        raise UserError("ask for scores or for probabilities, not for both")
+    if proba and not model.predictor.gives_probabilities:
+        raise UserError(
+            "the scores of this model are no probabilities; train it with 'calibrate: sigmoid' or 'calibrate: isotonic'"
+        )
+    wish = Wish(model.label_names, scores or proba, top)
     _check(wish, data, out)
     stream = RowStream(data, selection_of(model), format, zero_based, BLOCK_CELLS)
     n_rows, bounded = 0, np.zeros(2, np.int64)

@@ -77,6 +77,8 @@ class FitInputs:
         Share of the label entries that are hidden; `known` is then the hash of the mask.
     time_limit : float or None
         Seconds after which a fit fails.
+    calibrate : str or None
+        How scores are made probabilities.
     version : str
         Of mlrank.
     defaults : mapping
@@ -93,6 +95,7 @@ class FitInputs:
     known: str | None = None
     missing_labels: float | None = None
     time_limit: float | None = None
+    calibrate: str | None = None
     version: str = __version__
     defaults: Mapping[str, object] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)

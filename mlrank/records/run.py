@@ -214,6 +214,8 @@ class RunRecord:
     metrics : mapping of name to MetricRecord
     sets : SetsInfo or None
         None also for a record of an older version.
+    calibration : str or None
+        How scores were made probabilities: "sigmoid" or "isotonic".
     key : str
         Identifies everything that the run depends on, which `inputs` has by name; see `mlrank.records.identity`.
     """
@@ -239,6 +241,7 @@ class RunRecord:
     time: TimeInfo = TimeInfo()
     model: ModelInfo | None = None
     sets: SetsInfo | None = None
+    calibration: str | None = None
 
     @property
     def names(self) -> tuple[str, str, str]:

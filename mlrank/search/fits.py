@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mlrank.arrays import Features, FloatArray, take_rows
+from mlrank.calibration import fit_calibration
 from mlrank.hardware import machine_name, peak_memory, reset_peak_memory
 from mlrank.metrics import METRICS, evaluate, search_value
 from mlrank.models import PROBE_ROWS, Fit, Predictor
@@ -43,18 +44,20 @@ WARM_UP_ITERATIONS = 20
 
 @dataclass(frozen=True)
 class Fitted:
-    """A model with the projection before it (or none), its cut, and the seconds they took."""
+    """A model with the projection before it and the calibration after it (or none), its cut, and their seconds."""
 
     model: Any
     projection: Any
+    calibration: Any
     cut: Any
     fit_seconds: float
     threshold_seconds: float
 
     def scores(self, X: Features) -> tuple[FloatArray, Features]:
-        """Return the scores of rows, and the features that the model saw."""
+        """Return the scores of rows, calibrated if that is asked for, and the features that the model saw."""
         seen = X if self.projection is None else self.projection.transform(X)
-        return self.model.decision_function(seen), seen
+        scores = self.model.decision_function(seen)
+        return scores if self.calibration is None else self.calibration(scores), seen
 
 
 def work(task: Task, task_data: TaskData) -> list[Result]:
@@ -168,7 +171,8 @@ def _sets_info(test: TrainingSet, counted: CountedSets) -> SetsInfo:
 
 def _stored(fitted: Fitted, rows: TaskRows, probe: Features) -> tuple[Fit | None, ModelInfo]:
     """Return the model as it is stored and what the record says of it; None and why not for one that cannot be."""
-    predictor = Predictor(rows.scaling, fitted.projection, fitted.model, fitted.cut, issparse(rows.train.X))
+    sparse = issparse(rows.train.X)
+    predictor = Predictor(rows.scaling, fitted.projection, fitted.model, fitted.cut, sparse, fitted.calibration)
     try:
         return Fit.of(predictor, rows.train, probe), ModelInfo()
     except Exception as error:  # a solver of the user's may give any object for a model
@@ -215,9 +219,15 @@ class _FitCache:
             self.last = (identity, model, time.perf_counter() - started)
         _, model, seconds = self.last
         started = time.perf_counter()
-        scores = self._threshold_scores(solver, model, point)
+        held = "heldout" == self.chain.threshold_scores
+        heldout = self._heldout_scores(solver, point) if held or self.chain.calibrate else None
+        scores = heldout if held and heldout is not None else own_scores(model, self.train)
+        calibration = None
+        if self.chain.calibrate is not None and heldout is not None:
+            calibration = fit_calibration(self.chain.calibrate, heldout, self.train.Y, self.rows.known)
+            scores = calibration(scores)
         cut = self.chain.cut(point, solver, self.train, scores, self.rows.known)
-        return Fitted(model, self.projected[1], cut, seconds, time.perf_counter() - started)
+        return Fitted(model, self.projected[1], calibration, cut, seconds, time.perf_counter() - started)
 
     def _project(self, point: Point) -> None:
         """Have the training rows as the point's projection gives them."""
@@ -239,10 +249,8 @@ class _FitCache:
             self.prepare_seconds += time.perf_counter() - started
         return self.prepared[1]
 
-    def _threshold_scores(self, solver: Any, model: Any, point: Point) -> FloatArray:
-        """Return the scores of the training rows that the threshold is fitted to."""
-        if self.chain.threshold_scores == "train":
-            return own_scores(model, self.train)
+    def _heldout_scores(self, solver: Any, point: Point) -> FloatArray:
+        """Return scores of the training rows by fits that did not see their labels."""
 
         def score(part: TrainingSet, X_held: Features) -> FloatArray:
             if self.chain.projection is not None:

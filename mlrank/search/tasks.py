@@ -39,13 +39,14 @@ class Point:
 
 @dataclass(frozen=True)
 class Chain:
-    """What happens to scaled rows: a projection (or none), a solver, a threshold, and the scores it is fitted to."""
+    """What happens to scaled rows: projection (or none), solver, calibration (or none), threshold and its scores."""
 
     solver: type[Any]
     threshold: type[Any]
     threshold_scores: str
     scale: str
     projection: type[Any] | None = None
+    calibrate: str | None = None
 
     @property
     def prepares(self) -> bool:
@@ -63,7 +64,9 @@ class Chain:
 
     def natural_cut(self, solver: Any, train: TrainingSet) -> float | None:
         """Return the natural cut of the solver where that is the threshold; else None."""
-        return Capabilities.cut_of(solver, train) if hasattr(self.threshold, "at") else None
+        if not hasattr(self.threshold, "at"):
+            return None
+        return Capabilities.cut_of(solver, train) if self.calibrate is None else 0.5
 
     def cut(self, point: Point, solver: Any, train: TrainingSet, scores: FloatArray, known: BoolArray | None) -> Any:
         """Return the point's threshold fitted to scores of the training rows, within its bounds on labels."""

@@ -260,7 +260,7 @@ def _positives(arrays: Arrays) -> IntArray:
 def by_label(arrays: Arrays, metric: str) -> FloatArray:
     """Return a macro-averaged metric of each label by itself, NaN where it is undefined."""
     truth, known = arrays["Y_true"], arrays.get("known")
-    predicted = arrays["scores" if METRICS[metric].needs == "scores" else "Y_pred"]
+    predicted = arrays["Y_pred" if METRICS[metric].needs == "sets" else "scores"]
     columns = ([label] for label in range(truth.shape[1]))
     return np.array(
         [measure(metric, truth[:, c], predicted[:, c], None if known is None else known[:, c]).value for c in columns]

@@ -41,6 +41,7 @@ def notes_of(by_method: Methods, columns: Sequence[str]) -> list[str]:
         *_data(records),
         *_search(done),
         *_projections(by_method),
+        *_calibrations(by_method),
         *_thresholds(by_method),
         *_label_sets(done),
         *_fits_themselves(done),
@@ -110,7 +111,8 @@ def _metrics(done: Methods, metrics: Sequence[str]) -> Iterator[str]:
         for method, found in values.items():
             undefined = sum(value.value is None for value in found)
             if undefined:
-                yield f"{method}: {metric} undefined on {undefined} of {len(found)} splits"
+                why = ", as its scores are no probabilities" if METRICS[metric].needs == "probabilities" else ""
+                yield f"{method}: {metric} undefined on {undefined} of {len(found)} splits{why}"
             if len(found) < len(done[method]):
                 absent = len(done[method]) - len(found)
                 yield f"{method}: {metric} not stored on {absent} of {len(done[method])} splits"
@@ -119,7 +121,7 @@ def _metrics(done: Methods, metrics: Sequence[str]) -> Iterator[str]:
 def _counts(metric: str, values: Mapping[str, Sequence[MetricRecord]]) -> Iterator[str]:
     """Note over how many labels or rows a metric was averaged; per method where that depends on predictions."""
     counted = [value for found in values.values() for value in found]
-    if all(value.n_defined == value.n_total for value in counted):
+    if all(value.n_defined == value.n_total or value.unit == "all" for value in counted):
         return
     totals = f"{_span(value.n_total for value in counted)} {counted[0].unit}"
     spans = {method: _span(value.n_defined for value in found) for method, found in values.items() if found}
@@ -192,6 +194,15 @@ def _projections(by_method: Methods) -> Iterator[str]:
     seeing = [method for method, found in by_method.items() if any(record.transductive for record in found)]
     if seeing:
         yield f"‡ the fit sees the features of the test rows, not their labels: {', '.join(seeing)}"
+
+
+def _calibrations(by_method: Methods) -> Iterator[str]:
+    kinds: dict[str, list[str]] = {}
+    for method, found in by_method.items():
+        for kind in dict.fromkeys(record.calibration for record in found if record.calibration):
+            kinds.setdefault(kind, []).append(method)
+    for kind, methods in kinds.items():
+        yield f"probabilities: scores calibrated by {kind}, fitted to heldout scores, for {', '.join(methods)}"
 
 
 def _thresholds(by_method: Methods) -> Iterator[str]:

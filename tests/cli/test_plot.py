@@ -37,7 +37,7 @@ def test_all_draws_what_can_be_drawn_and_says_what_cannot(folder, tmp_path):
     drawn = {path.stem.split("-")[0] for path in tmp_path.glob("*.png")}
     assert drawn == {"sensitivity", "labels", "threshold", "cooccurrence", "correlation"}
     said = {line.split(":")[0] for line in result.stderr.splitlines() if "not drawn" in line}
-    assert said == {"learning", "convergence", "runtime", "critical"}
+    assert said == {"learning", "convergence", "runtime", "critical", "reliability"}
 
 
 def test_methods_can_be_chosen(folder, tmp_path):

@@ -202,14 +202,14 @@ def test_own_solver_by_import_path(parse, tmp_path, monkeypatch):
             "{solver: toy, CC: 1}",
             [
                 "5:20: unknown setting of toy 'CC'. Did you mean 'C'? "
-                "Known: C, gamma, halve, kernel, mode, n, project, solver, threshold."
+                "Known: C, calibrate, gamma, halve, kernel, mode, n, project, solver, threshold."
             ],
         ),
         (
             "{solver: toy, treshold: zero}",
             [
                 "5:20: unknown setting of toy 'treshold'. Did you mean 'threshold'? "
-                "Known: C, gamma, halve, kernel, mode, n, project, solver, threshold."
+                "Known: C, calibrate, gamma, halve, kernel, mode, n, project, solver, threshold."
             ],
         ),
         ("{solver: needy}", ["5:6: needy needs a value for 'rank'"]),

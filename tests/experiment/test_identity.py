@@ -70,6 +70,7 @@ CHANGES = {
     "methods.threshold_class": None,
     "methods.solver": ("solver: rank_hlapsvm", "solver: hypergraph_spectral"),
     "methods.axes": ("C: [0.1, 1]\n", "C: [0.1, 2]\n"),
+    "methods.calibrate": ("    threshold:", "    calibrate: sigmoid\n    threshold:"),
     "methods.threshold": ("svr_midpoint", "svr_min_error"),
     "methods.threshold_scores": ("scores: train", "scores: heldout"),
     "methods.threshold_axes": ("C: [0.1, 1], scores", "C: [0.1, 2], scores"),

@@ -1,7 +1,7 @@
 """What is learned in the projected space: a linear classifier for each label, or the labels of the nearest rows."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve
@@ -66,6 +66,7 @@ class NeighborModel:
     Y_train: BoolArray
     n_neighbors: int
     info: FitInfo
+    PROBABILITIES: ClassVar[bool] = True
 
     def decision_function(self, X: Features) -> FloatArray:
         """Return scores (n_samples, n_labels); of equally near rows the earlier count."""

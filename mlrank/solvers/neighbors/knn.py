@@ -75,6 +75,7 @@ class Neighbors:
     Y_train: BoolArray
     n_neighbors: int
     info: FitInfo
+    PROBABILITIES: ClassVar[bool] = True
 
     def decision_function(self, X: Features) -> FloatArray:
         """Return scores (n_samples, n_labels)."""

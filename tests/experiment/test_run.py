@@ -151,7 +151,8 @@ def test_stored_metrics_are_those_of_the_stored_arrays(tmp_path):
     for record in folder.runs():
         arrays = folder.run_arrays(record)
         for name, found in evaluate(arrays["Y_true"], arrays["scores"], arrays["Y_pred"]).items():
-            assert record.metrics[name] == MetricRecord(*found)
+            assert record.metrics[name] == MetricRecord.of(found)
+            assert (record.metrics[name].value is None) == bool(np.isnan(found.value))
 
 
 def test_scaling_is_fitted_on_the_training_part_alone(tmp_path):

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from mlrank.config.baselines import KEY, with_baselines
 from mlrank.config.findings import Findings
 from mlrank.config.methods import read_methods
 from mlrank.config.models import (
@@ -123,6 +124,7 @@ def _checked(document: Document, stored: bool) -> ExperimentConfig:
     data, positions, problems = document
     findings = Findings(positions, stored)
     findings.problems += problems
+    data = with_baselines(data, findings)
     if "methods" in data:
         data = {**data, "methods": read_methods(data["methods"], findings)}
     try:
@@ -191,7 +193,7 @@ def _unknown_key(key: str, block: str | None) -> str:
     homes |= {"at the top level": ExperimentConfig} if block else {}
     fitting = [home for home, other in homes.items() if key in other.model_fields]
     otherwise = f"It goes {' or '.join(fitting)}." if fitting else ""
-    known = set(model.model_fields) - {"recipe", "own_metrics"}
+    known = set(model.model_fields) - {"recipe", "own_metrics"} | (set() if block else {KEY})
     return unknown_name(f"key of {block}" if block else "key", key, known, otherwise=otherwise)
 
 

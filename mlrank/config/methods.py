@@ -124,17 +124,20 @@ def _in_new_words(
 def _without_mappings(
     block: dict[str, object], where: Where, findings: Findings
 ) -> tuple[dict[str, object], Mapping[str, Where]]:
-    """Return a method whose estimators inside are settings, and where each setting stands."""
+    """Return a method with an import path for a preset and settings for estimators inside, and where these stand."""
     from mlrank.solvers.construct import LISTS
+    from mlrank.solvers.presets import PRESETS
 
     key = block.get("solver")
+    preset = PRESETS.get(key) if isinstance(key, str) else None
+    key = preset.place if preset else key
     if not isinstance(key, str) or not takes_estimators(key, findings.stored):
         return block, {}
-    beside = {name: block[name] for name in BESIDE if name in block}
+    beside = {name: block[name] for name in BESIDE if name in block} | {"solver": key}
     settings = {name: value for name, value in block.items() if name not in BESIDE}
     known = partial(estimator_parameters, stored=findings.stored)
     flat, places = flattened(settings, LISTS, known, where, findings)
-    return {**beside, **flat}, places
+    return {**beside, **(preset.merged(flat) if preset else flat)}, places
 
 
 def _read_projection(given: Any, where: Where, findings: Findings) -> tuple[type[Any] | None, Axes]:

@@ -180,20 +180,22 @@ def projection_class(name: str) -> type[Any]:
 
 
 def solver_class(name: str, settings: Iterable[str] = ()) -> type[Any]:
-    """Return the solver of a key of SOLVERS or of an import path "package.module:ClassName", or raise ValueError.
+    """Return the solver of a key of SOLVERS or PRESETS or of an import path "package.module:ClassName".
 
     The path may be that of an estimator of scikit-learn's interface; see `mlrank.solvers.estimators`, which `settings`
     are for.
     """
     from mlrank.solvers import SOLVERS
     from mlrank.solvers.aliases import new_key
+    from mlrank.solvers.presets import PRESETS
 
-    name = new_key(name)
+    name = PRESETS[name].place if name in PRESETS else new_key(name)
     if ":" in name:
         return _imported(name, settings)
     if name not in SOLVERS:
-        hint = "" if get_close_matches(name, SOLVERS, n=1, cutoff=0.5) else _IMPORT_HINT
-        raise ValueError(unknown_name("solver", _one_line(name), SOLVERS) + hint)
+        known = [*SOLVERS, *PRESETS]
+        hint = "" if get_close_matches(name, known, n=1, cutoff=0.5) else _IMPORT_HINT
+        raise ValueError(unknown_name("solver", _one_line(name), known) + hint)
     solver = SOLVERS[name]
     if getattr(solver, "TAKES_ESTIMATORS", False):
         from mlrank.solvers.estimators import with_settings_inside

@@ -12,6 +12,7 @@ from mlrank.metrics import METRICS
 from mlrank.recipes import CELL_VERDICTS, CLAIM_VERDICTS, GRADES, load_recipe, recipes
 from mlrank.solvers import PROJECTIONS, SOLVERS, Capabilities
 from mlrank.solvers.aliases import new_key
+from mlrank.solvers.presets import PRESETS
 from mlrank.tables import RUNTIMES, Grid, Shown
 from mlrank.thresholds import THRESHOLDS
 from mlrank.yamlfile import YamlMapping
@@ -45,6 +46,7 @@ def topics() -> dict[str, dict[str, str]]:
         "metric": {name: _first_sentence(metric.definition) for name, metric in METRICS.items()},
         "cost": {name: runtime.definition for name, runtime in RUNTIMES.items()},
         "solver": {name: documented(found).summary for name, found in SOLVERS.items()},
+        "preset": {name: preset.summary for name, preset in PRESETS.items()},
         "projection": {name: documented(found).summary for name, found in PROJECTIONS.items()},
         "threshold": {name: documented(found).summary for name, found in THRESHOLDS.items()},
         "verdict": {name: _first_sentence(rule.partition(": ")[0]) for name, rule in _VERDICTS.items()},
@@ -64,6 +66,7 @@ def explain(name: str) -> list[Topic]:
         "metric": METRICS,
         "cost": RUNTIMES,
         "solver": SOLVERS,
+        "preset": PRESETS,
         "projection": PROJECTIONS,
         "threshold": THRESHOLDS,
         "verdict": _VERDICTS,
@@ -112,6 +115,14 @@ def _solver(name: str) -> Topic:
     ]
     flags = [words for applies, words in notes if applies]
     return _settings_topic("solver", name, documented(found), f"solver: {name}", flags)
+
+
+def _preset(name: str) -> Topic:
+    preset = PRESETS[name]
+    settings = "".join(f", {setting}: {value}" for setting, value in preset.settings.items())
+    usage = f'In a configuration: solver: {name}, which is short for {{solver: "{preset.place}"{settings}}}'
+    others = "Every other setting of the class may stand beside it, and these may have other values."
+    return Topic("preset", name, preset.summary, (f"{usage}. {others}",))
 
 
 def _projection(name: str) -> Topic:
@@ -194,6 +205,7 @@ _MAKERS = {
     "metric": _metric,
     "cost": _cost,
     "solver": _solver,
+    "preset": _preset,
     "projection": _projection,
     "threshold": _threshold,
     "verdict": _verdict,

@@ -18,6 +18,7 @@ from inspect import Parameter
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_dense
 from mlrank.imported import import_object
@@ -25,7 +26,7 @@ from mlrank.solvers.base import FitInfo, ModelMeta, TrainingSet
 from mlrank.solvers.construct import LEFT_OUT, THREADS, construct, parameters, settings_inside, warned
 from mlrank.solvers.models import LinearModel
 
-__all__ = ["estimator_solver", "is_estimator", "iterations", "with_settings_inside"]
+__all__ = ["estimator_solver", "is_estimator", "iterations", "takes_sparse", "with_settings_inside"]
 
 # The name of a class that `__getattr__` makes again, in a worker: its estimator and nested settings follow.
 PREFIX = "of_"
@@ -126,19 +127,23 @@ class _Estimator:
 
     def fit(self, train: TrainingSet, prepared: object = None) -> "LinearModel | EstimatorModel":
         """Fit the estimator to all labels that vary at once where it takes them, else one for each of these."""
-        targets = train.Y.astype(np.int64)
+        X, targets = train.X, train.Y.astype(np.int64)
         varied = np.flatnonzero(train.Y.any(axis=0) & ~train.Y.all(axis=0))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             whole = self._estimator()
+            dense = issparse(X) and not takes_sparse(whole)
+            X = as_dense(X) if dense else X
             together = bool(varied.size) and _takes_many(whole, varied.size)
             columns = [targets[:, varied]] if together else list(targets[:, varied].T)
-            machines = tuple(self._estimator().fit(train.X, column) for column in columns)
-        info = FitInfo(iterations(machines), np.nan, np.nan, *warned(caught))
+            machines = tuple(self._estimator().fit(X, column) for column in columns)
+        converged, notes = warned(caught)
+        notes += (f"sparse rows were made dense: {self.PLACE} takes no others",) if dense else ()
+        info = FitInfo(iterations(machines), np.nan, np.nan, converged, notes)
         constants = np.where(train.Y[0], 0.5, -0.5)
         if not together and all(_is_linear(one, train.n_features) for one in machines):
             return _linear(machines, varied, constants, train.n_features, info)
-        return EstimatorModel(machines, together, varied, constants, info)
+        return EstimatorModel(machines, together, varied, constants, info, dense)
 
     def _estimator(self, check: bool = False) -> Any:
         """Return a new estimator with these settings, one thread and this seed."""
@@ -162,6 +167,16 @@ def _takes_many(estimator: Any, n_labels: int) -> bool:
     if found.target_tags.multi_output and not found.target_tags.single_output:
         return True
     return n_labels > 1 and found.classifier_tags is not None and bool(found.classifier_tags.multi_label)
+
+
+def takes_sparse(estimator: Any) -> bool:
+    """Return whether an estimator takes sparse rows, as its tags say; one without tags is taken to."""
+    try:
+        from sklearn.utils import get_tags
+
+        return bool(get_tags(estimator).input_tags.sparse)
+    except (ImportError, AttributeError):  # before 1.6, or of another library
+        return True
 
 
 def iterations(machines: Sequence[Any]) -> int:
@@ -201,6 +216,8 @@ class EstimatorModel:
     constants : (n_labels,) ndarray
         Scores of the other labels.
     info : FitInfo
+    dense : bool
+        Whether sparse rows are made dense for them.
     """
 
     machines: tuple[Any, ...]
@@ -208,10 +225,12 @@ class EstimatorModel:
     varied: IntArray
     constants: FloatArray
     info: FitInfo
+    dense: bool = False
 
     def decision_function(self, X: Features) -> FloatArray:
         """Return scores (n_samples, n_labels)."""
         scores = np.tile(self.constants, (X.shape[0], 1))
+        X = as_dense(X) if self.dense and issparse(X) else X
         if self.together:
             scores[:, self.varied] = _scores_of_all(self.machines[0], X, self.varied.size)
             return scores

@@ -20,6 +20,7 @@ from mlrank.config import (
 )
 from mlrank.errors import UserError
 from mlrank.solvers import SOLVERS
+from mlrank.solvers.presets import PRESETS
 from mlrank.yamlfile import dump_yaml
 from tests.config.conftest import REST
 
@@ -277,13 +278,13 @@ def test_own_solver_by_import_path(parse, tmp_path, monkeypatch):
             "{solver: tyo}",
             [
                 "5:15: unknown solver 'tyo'. Did you mean 'toy'? "
-                f"Known: {', '.join(sorted([*SOLVERS, 'needy', 'toy']))}."
+                f"Known: {', '.join(sorted([*SOLVERS, *PRESETS, 'needy', 'toy']))}."
             ],
         ),
         (
             "{solver: 'a\\nb'}".replace("'", '"'),
             [
-                f"5:15: unknown solver 'a\\nb'. Known: {', '.join(sorted([*SOLVERS, 'needy', 'toy']))}. "
+                f"5:15: unknown solver 'a\\nb'. Known: {', '.join(sorted([*SOLVERS, *PRESETS, 'needy', 'toy']))}. "
                 "A solver of your own is named 'package.module:ClassName'."
             ],
         ),
@@ -294,7 +295,7 @@ def test_bad_method(method_lines, method, expected):
 
 
 M = "methods: {M: {solver: toy}}\n"
-TOP = "Known: datasets, methods, metrics, name, scale, search, seed, split, subset, unknown_labels."
+TOP = "Known: baselines, datasets, methods, metrics, name, scale, search, seed, split, subset, unknown_labels."
 
 
 @pytest.mark.parametrize(
@@ -313,7 +314,7 @@ TOP = "Known: datasets, methods, metrics, name, scale, search, seed, split, subs
             f"{REST}{M}metric: [f1_macro]\n",
             [
                 "5:1: unknown key 'metric'. Did you mean 'metrics'? "
-                "Known: datasets, methods, metrics, name, scale, search, seed, split, subset, unknown_labels."
+                "Known: baselines, datasets, methods, metrics, name, scale, search, seed, split, subset, unknown_labels."
             ],
         ),
         (

@@ -80,6 +80,16 @@ def test_an_estimator_of_many_labels_has_all_that_vary_and_the_seed():
     assert alone[:, 2] == pytest.approx(single.predict_proba(X)[:, 1] - 0.5, abs=0)
 
 
+def test_sparse_rows_are_made_dense_for_an_estimator_that_takes_no_others():
+    X, Y = problem()
+    solver = estimator_solver("sklearn.naive_bayes:GaussianNB")()
+    model = solver.fit(TrainingSet(csr_array(X), Y))
+    expected = solver.fit(TrainingSet(X, Y)).decision_function(X)
+    for rows in (csr_array(X), X):
+        assert model.decision_function(rows) == pytest.approx(expected, abs=0)
+    assert model.info.notes == ("sparse rows were made dense: sklearn.naive_bayes:GaussianNB takes no others",)
+
+
 def test_a_chain_with_settings_of_what_it_is_made_of():
     X, Y = problem()
     solver = estimator_solver(CHAIN, ["estimator", "estimator__C"])

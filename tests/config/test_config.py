@@ -312,10 +312,7 @@ TOP = "Known: baselines, datasets, methods, metrics, name, scale, search, seed, 
         ),
         (
             f"{REST}{M}metric: [f1_macro]\n",
-            [
-                "5:1: unknown key 'metric'. Did you mean 'metrics'? "
-                "Known: baselines, datasets, methods, metrics, name, scale, search, seed, split, subset, unknown_labels."
-            ],
+            [f"5:1: unknown key 'metric'. Did you mean 'metrics'? {TOP}"],
         ),
         (
             f"{REST}{M}repeats: 3\ntest: 10\n",

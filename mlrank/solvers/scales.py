@@ -12,9 +12,12 @@ __all__ = ["scale_notes"]
 
 # A feature or row that is so many times larger than the others is worth a note.
 APART = 1e3
+# A kernel matrix whose rows, scaled to one length, are so many times larger in one direction than in all others; rows
+# that are looked at.
+LEANING, ROWS = 1e6, 256
 
 
-def scale_notes(train: TrainingSet, converged: bool) -> tuple[str, ...]:
+def scale_notes(train: TrainingSet, converged: bool, power: int = 1) -> tuple[str, ...]:
     """Return why a fit may not have converged: the feature or row farthest from the scale of the others, and the cure.
 
     Parameters
@@ -23,6 +26,8 @@ def scale_notes(train: TrainingSet, converged: bool) -> tuple[str, ...]:
         Features are called by their names where it has them, or else by their numbers.
     converged : bool
         Of the fit; one that has converged needs no note.
+    power : int
+        The degree of a polynomial kernel, which scales are raised to.
 
     Returns
     -------
@@ -41,18 +46,19 @@ def scale_notes(train: TrainingSet, converged: bool) -> tuple[str, ...]:
     if converged:
         return ()
     if train.pairwise:
-        return _kernel_note(np.diag(as_dense(train.X)))
+        return _kernel_note(as_dense(train.X))
+    apart = APART ** (1.0 / power)
     size = abs(train.X)
     features, rows = (_dense(size.max(axis=axis)) for axis in (0, 1))
     place, ratio = _farthest(features)
-    if max(ratio, 1.0 / ratio) > APART:
+    if max(ratio, 1.0 / ratio) > apart:
         return (f"{_name(train, place)} is {ratio:.0e} times as large as the others: scale: standard",)
     away = _offsets(train.X)
-    if away.max(initial=0.0) > APART:
+    if away.max(initial=0.0) > apart:
         far = f"{away.max():.0e} times its standard deviation away from 0"
         return (f"{_name(train, int(away.argmax()))} is {far}: scale: standard",)
     place, ratio = _farthest(rows)
-    if max(ratio, 1.0 / ratio) > APART:
+    if max(ratio, 1.0 / ratio) > apart:
         return (f"row {place} (counted from 0) is {ratio:.0e} times as large as the others: scale: l2, or check it",)
     return ()
 
@@ -63,12 +69,21 @@ def _name(train: TrainingSet, feature: int) -> str:
     return f"feature {train.feature_names[feature]!r}"
 
 
-def _kernel_note(diagonal: FloatArray) -> tuple[str, ...]:
-    place, ratio = _farthest(np.sqrt(np.maximum(diagonal, 0.0)))
-    if max(ratio, 1.0 / ratio) <= APART:
+def _kernel_note(K: FloatArray) -> tuple[str, ...]:
+    length = np.sqrt(np.maximum(np.diag(K), 0.0))
+    place, ratio = _farthest(length)
+    if max(ratio, 1.0 / ratio) > APART:
+        cure = "divide K by the square roots of its diagonal on both sides, or check the row"
+        return (f"row {place} (counted from 0) of the kernel is {ratio:.0e} times as long as the others: {cure}",)
+    used = np.flatnonzero(length > 0)[:ROWS]
+    if used.size < 2:
         return ()
-    cure = "divide K by the square roots of its diagonal on both sides, or check the row"
-    return (f"row {place} (counted from 0) of the kernel is {ratio:.0e} times as long as the others: {cure}",)
+    largest = np.linalg.eigvalsh(K[np.ix_(used, used)] / length[used, None] / length[used])[-1]
+    others = max(used.size - largest, used.size * np.finfo(np.float64).eps)
+    if largest <= LEANING * others:
+        return ()
+    cure = "scale the features that K is made of (scale: standard), or center K on both sides"
+    return (f"the kernel is {largest / others:.0e} times larger in one direction than in all others: {cure}",)
 
 
 def _offsets(X: Features) -> FloatArray:

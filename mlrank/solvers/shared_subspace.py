@@ -235,7 +235,7 @@ class SharedSubspace:
             E = np.zeros_like(E)
             objective, error, _ = problem.measured(E)
         error, coef = space.bounded(error), problem.coef(E)
-        notes = self._notes(requested, basis.shape[1]) + scale_notes(train, error <= TOL)
+        notes = self._notes(requested, basis.shape[1]) + scale_notes(train, error <= TOL, self.degree if self.kernel == "polynomial" else 1)
         info = FitInfo(1, objective, error, error <= TOL, notes)
         if rows is None:
             return space.model(train.X, coef, mean, Kernel.of(self), info)

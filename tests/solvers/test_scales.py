@@ -51,6 +51,25 @@ def test_a_note_on_a_kernel_matrix_is_of_its_rows():
     assert note(X @ X.T / lengths / lengths[:, None], pairwise=True) == ()
 
 
+def test_a_kernel_matrix_of_one_huge_feature_is_told_by_its_directions():
+    X = rows()[0]
+    X[:, 1] *= 1e5
+    (text,) = note(X @ X.T, pairwise=True)
+    # Beside the feature, which is a direction of its own, others are what they are of each row's length.
+    others = (np.delete(X, 1, axis=1) ** 2).sum(axis=1) @ (X[:, 1] ** -2.0)
+    assert f"is {20 / others:.0e} times larger in one direction" in text
+    assert text.endswith("scale the features that K is made of (scale: standard), or center K on both sides")
+
+
+def test_a_polynomial_kernel_raises_scales_to_its_degree():
+    X, Y = rows()
+    X[:, 1] *= 30.0
+    train = TrainingSet(X, Y)
+    assert scale_notes(train, converged=False) == scale_notes(train, converged=True, power=3) == ()
+    (text,) = scale_notes(train, converged=False, power=3)
+    assert text.startswith("feature 1 (counted from 0) is")
+
+
 # Settings with which a fit stops long before it has converged.
 EARLY = {
     "rank_svm": {"max_iter": 1, "tol": 1e-9},

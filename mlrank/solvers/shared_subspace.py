@@ -235,7 +235,8 @@ class SharedSubspace:
             E = np.zeros_like(E)
             objective, error, _ = problem.measured(E)
         error, coef = space.bounded(error), problem.coef(E)
-        notes = self._notes(requested, basis.shape[1]) + scale_notes(train, error <= TOL, self.degree if self.kernel == "polynomial" else 1)
+        power = self.degree if self.kernel == "polynomial" else 1
+        notes = self._notes(requested, basis.shape[1]) + scale_notes(train, error <= TOL, power)
         info = FitInfo(1, objective, error, error <= TOL, notes)
         if rows is None:
             return space.model(train.X, coef, mean, Kernel.of(self), info)

@@ -8,9 +8,10 @@ from scipy.optimize import minimize_scalar
 
 from mlrank.solvers.base import FitInfo, TrainingSet
 from mlrank.solvers.models import LinearModel
-from mlrank.solvers.slrm.admm import LOSSES
+from mlrank.solvers.slrm.admm import LOSSES, moved_dual
 from mlrank.solvers.slrm.slrm import SLRM, label_correlation, related_labels
 from mlrank.solvers.slrm.split import nearest_to_least
+from tests.solvers.problems import random_problem
 from tests.solvers.slrm_reference import entry_loss, minimum, objective
 from tests.solvers.test_slrm import TIGHT, parts, semi_supervised
 
@@ -156,3 +157,31 @@ def test_a_cell_of_1e5_does_not_keep_a_loss_from_its_minimum(name):
     assert model.info.objective == pytest.approx(loss.sum() + np.linalg.svd(model.coef)[1].sum(), rel=1e-8)
     without = SLRM(gamma=0.0, loss=name).fit(TrainingSet(np.delete(X, 3, axis=0), np.delete(Y, 3, axis=0)))
     assert without.info.objective * (1 - without.info.optimality) <= model.info.objective
+
+
+def test_a_logistic_loss_with_next_to_no_penalty_reaches_its_optimum():
+    """Its curvature is far below the bound that the steps of the multipliers use: a thousand of them do not do."""
+    X, Y = random_problem(n=24, m=6)
+    model = SLRM(lam=1e-3, gamma=0.0, loss="logistic").fit(TrainingSet(X, Y))
+    assert model.info.converged
+    V, signs = model.coef.T, np.where(Y, 1.0, -1.0)
+    gradient = -X.T @ (signs / (1.0 + np.exp(signs * (X @ V))))
+    # V has full rank: its nuclear norm has the gradient L R' of its singular vectors.
+    left, values, right = np.linalg.svd(V, full_matrices=False)
+    assert len(values) == np.linalg.matrix_rank(V) == model.rank
+    assert np.abs(gradient + 1e-3 * left @ right).max() < 1e-5
+    expected = np.logaddexp(0.0, -signs * (X @ V)).sum() + 1e-3 * values.sum()
+    assert model.info.objective == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_a_moved_dual_point_is_a_bound(loss):
+    train = semi_supervised()
+    problem = SLRM(loss=loss).prepare(train)
+    system, lam = problem.system(0.3), 0.5
+    least = SLRM(lam, 0.3, loss=loss, **TIGHT).fit(train).info.objective
+    curvature = np.array(problem.loss.curvature)
+    V = np.random.default_rng(0).standard_normal((system.size, 5))
+    near = system.lower(SLRM(lam, 0.3, loss=loss).fit(train).coef.T)
+    assert moved_dual(system, curvature, problem.loss, 0.1 * V, lam, 50).bound <= least
+    assert 0.999 * least <= moved_dual(system, curvature, problem.loss, near, lam).bound <= least * (1 + 1e-9)

@@ -32,7 +32,7 @@ from scipy.special import entr, expit
 from mlrank.arrays import BoolArray, FloatArray
 from mlrank.linalg import Shrunk, largest_singular_value, shrink_singular_values
 from mlrank.solvers.base import relative_gap
-from mlrank.solvers.slrm.systems import SlrmSystem
+from mlrank.solvers.slrm.systems import EigenSystem, SlrmSystem
 
 __all__ = [
     "ADAPTED_STEPS",
@@ -45,8 +45,10 @@ __all__ = [
     "SquaredHinge",
     "State",
     "Stop",
+    "allowed",
     "least_squares",
     "minimize",
+    "moved_dual",
 ]
 
 
@@ -131,6 +133,8 @@ MOST = 4.0
 ADAPTED_STEPS = 500
 # Certificates of a loss of the outputs cost as much as a step.
 CERTIFY_EVERY = 5
+# After so many steps a dual point is moved to where it is allowed as well, in so many moves.
+MOVED_FROM, MOVES = 50, 3
 # Of the gap that is asked for, what rounding in the multiplier may cost.
 ROUNDING = 0.1
 
@@ -228,7 +232,7 @@ def minimize(system: SlrmSystem, loss: Loss, lam: float, stop: Stop, start: Floa
     state = State.zero(U, stop.beta or system.penalty)
     if start is not None:
         state.V, state.T = start, -_gradient(system, loss, start, F)
-    best = _Certificate()
+    best, dual = _Certificate(), None
     for n_iter in range(1, stop.max_iter + 1):
         before = state.V
         if n_iter > 1 or start is None:
@@ -238,11 +242,56 @@ def minimize(system: SlrmSystem, loss: Loss, lam: float, stop: Stop, start: Floa
         shrunk = state.shrink(U + state.T / state.beta, lam, ROUNDING * stop.tol)
         if n_iter == 1 or n_iter % CERTIFY_EVERY == 0 or n_iter == stop.max_iter:
             best = best.tightened(system, loss, state.V, lam, lam * float(shrunk.values.sum()))
+            if best.optimality > stop.tol and n_iter >= MOVED_FROM and isinstance(system, EigenSystem):
+                moved = moved_dual(system, np.array(loss.curvature), loss, state.V, lam)
+                if moved.bound > best.bound:
+                    best, dual = best._replace(bound=moved.bound), moved
             if best.optimality <= stop.tol:
                 break
         if stop.beta is None and n_iter < ADAPTED_STEPS:
             state.adapt(U, before)
-    return SlrmSolution(shrunk.left, shrunk.right, state.rank, best.optimality, n_iter, best.trace)
+    found = SlrmSolution(shrunk.left, shrunk.right, state.rank, best.optimality, n_iter, best.trace)
+    return found if dual is None else found._replace(dual=dual.weights, slopes=dual.slopes)
+
+
+class DualPoint(NamedTuple):
+    """Weights in the system's coordinates and derivatives of the loss that together are a dual point, and its bound."""
+
+    weights: FloatArray
+    slopes: FloatArray
+    bound: float
+
+
+def moved_dual(
+    system: EigenSystem, r: FloatArray, loss: Loss, V: FloatArray, lam: float, moves: int = MOVES
+) -> DualPoint:
+    """Return a dual point near the gradient at V: moved, rather than scaled, to where no singular value exceeds lam.
+
+    Scaling costs as much of the bound as it takes off the largest singular value: all of it where lam is next to
+    nothing. The gradient Xl'A + gamma X'LX W of derivatives A and weights W loses exactly E with A - r Xl G^-1 E and
+    W - G^-1 E, for G = Xl' diag(r) Xl + gamma X'LX; E is what the singular values have above lam.
+    """
+    e, W, A = system.values[:, None], V, loss.gradient(system.rows @ V)
+    for _ in range(moves):
+        smooth = e * W - system.rows.T @ (r * (system.rows @ W))
+        excess = shrink_singular_values(system.rows.T @ A + smooth, lam, ROUNDING).matrix
+        if not excess.any():
+            break
+        move = excess / e
+        A, W = allowed(loss, A - r * (system.rows @ move)), W - move
+    smooth = e * W - system.rows.T @ (r * (system.rows @ W))
+    largest = largest_singular_value(system.rows.T @ A + smooth)
+    scale = min(1.0, lam / largest) if largest > 0 else 1.0
+    bound = -loss.conjugate(scale * A) - 0.5 * scale**2 * float(np.vdot(W, smooth))
+    return DualPoint(W, A, bound)
+
+
+def allowed(loss: Loss, A: FloatArray) -> FloatArray:
+    """Return the nearest derivatives that the loss can have."""
+    Y = loss.targets
+    if isinstance(loss, Squared):
+        return A if loss.known is None else np.where(loss.known, A, 0.0)
+    return -Y * np.clip(-Y * A, 0.0, 1.0 if isinstance(loss, Logistic) else None)
 
 
 class _Certificate(NamedTuple):

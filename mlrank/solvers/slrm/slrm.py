@@ -24,7 +24,8 @@ rows than features, coordinates are those of the row space; where both are many,
 
 loss="logistic" and "squared_hinge" put sum log(1 + exp(-y f)) and sum max(0, 1 - y f)^2 for the first term (the paper's
 future work). Their dual variables are the derivatives of the loss at V, and S = gamma X'LX V, scaled by s <= 1 so that
-s (Xl'A + S) has no singular value above lam: D(s) = -conjugate(s A) - s^2/2 trace(V'S).
+s (Xl'A + S) has no singular value above lam: D(s) = -conjugate(s A) - s^2/2 trace(V'S). Where steps do not do, A and V
+are moved to where that holds (admm.py), and small problems are solved by the two factors of V (factored.py).
 """
 
 from collections.abc import Sequence
@@ -54,6 +55,7 @@ from mlrank.solvers.row_graph import neighbor_finder, too_few_rows
 from mlrank.solvers.scales import scale_notes
 from mlrank.solvers.slrm.admm import LOSSES, Loss, SlrmSolution, Stop, least_squares, minimize
 from mlrank.solvers.slrm.certificate import certified
+from mlrank.solvers.slrm.factored import fits_factored, minimize_factored
 from mlrank.solvers.slrm.problem import LARGE, SlrmProblem, coded, dense_if_full, row_space
 from mlrank.solvers.slrm.split import minimize_split, row_weights
 from mlrank.solvers.slrm.squared import PartedCross, solve_squared
@@ -307,6 +309,13 @@ class SLRM:
         else:
             again = minimize_split(graded, loss, weights, lam, self._stop)
             again = again._replace(left=graded.lift(again.left))
+        again = certified(problem, graded, self.gamma, lam, again)
+        found = again if again.optimality < found.optimality else found
+        if found.optimality <= self.tol or exact or self.beta != "adaptive" or not fits_factored(graded, loss):
+            return found
+        V = found.left if found.right is None else found.left @ found.right.T
+        again = minimize_factored(graded, loss, weights, lam, self._stop, graded.lower(V))
+        again = again._replace(left=graded.lift(again.left), n_iter=found.n_iter + again.n_iter)
         again = certified(problem, graded, self.gamma, lam, again)
         return again if again.optimality < found.optimality else found
 

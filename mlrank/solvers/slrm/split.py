@@ -18,7 +18,20 @@ from scipy.special import expit
 from mlrank.arrays import FloatArray
 from mlrank.linalg import largest_singular_value, shrink_singular_values
 from mlrank.solvers.base import relative_gap
-from mlrank.solvers.slrm.admm import ADAPTED_STEPS, BALANCE, MOST, ROUNDING, Logistic, Loss, SlrmSolution, Squared, Stop
+from mlrank.solvers.slrm.admm import (
+    ADAPTED_STEPS,
+    BALANCE,
+    MOST,
+    MOVED_FROM,
+    ROUNDING,
+    Logistic,
+    Loss,
+    SlrmSolution,
+    Squared,
+    Stop,
+    allowed,
+    moved_dual,
+)
 from mlrank.solvers.slrm.systems import EigenSystem
 
 __all__ = ["minimize_split", "nearest_to_least", "row_weights"]
@@ -78,7 +91,7 @@ def minimize_split(system: EigenSystem, loss: Loss, weights: FloatArray, lam: fl
     for n_iter in range(1, stop.max_iter + 1):
         V = (rows.T @ (r * (F - P)) + beta * (W - T)) / (e + beta)
         out = rows @ V
-        slopes = _allowed(loss, r * (out - F + P))
+        slopes = allowed(loss, r * (out - F + P))
         far, beyond = RELAXED * out + (1.0 - RELAXED) * F, RELAXED * V + (1.0 - RELAXED) * W
         F = nearest_to_least(loss, far + P, r)
         P = P + far - F
@@ -99,6 +112,10 @@ def minimize_split(system: EigenSystem, loss: Loss, weights: FloatArray, lam: fl
             new = -loss.conjugate(scale * A) - 0.5 * scale**2 * energy
             if new > bound:
                 bound, dual = new, (V, A)
+        if relative_gap(best[0], bound) > stop.tol and n_iter >= MOVED_FROM:
+            moved = moved_dual(system, r, loss, W, lam)
+            if moved.bound > bound:
+                bound, dual = moved.bound, (moved.weights, moved.slopes)
         trace.append(best[0])
         if relative_gap(best[0], bound) <= stop.tol:
             break
@@ -108,14 +125,6 @@ def minimize_split(system: EigenSystem, loss: Loss, weights: FloatArray, lam: fl
     gap = max(relative_gap(best[0], bound), 0.0)
     rank = int(np.linalg.matrix_rank(best[1])) if best[1].any() else 0
     return SlrmSolution(best[1], None, rank, gap, n_iter, tuple(trace), dual[0], dual[1])
-
-
-def _allowed(loss: Loss, A: FloatArray) -> FloatArray:
-    """Return the nearest derivatives that the loss can have."""
-    Y = loss.targets
-    if isinstance(loss, Squared):
-        return A if loss.known is None else np.where(loss.known, A, 0.0)
-    return -Y * np.clip(-Y * A, 0.0, 1.0 if isinstance(loss, Logistic) else None)
 
 
 def _objective(system: EigenSystem, loss: Loss, r: FloatArray, V: FloatArray, lam: float) -> float:

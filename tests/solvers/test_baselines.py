@@ -195,6 +195,16 @@ def test_the_default_is_logistic_regression_and_settings_inside_reach_it(key):
     assert not np.allclose(other, scores, atol=1e-3)
 
 
+@pytest.mark.parametrize("key", KEYS)
+def test_sparse_rows_are_made_dense_for_estimators_that_take_no_others(key):
+    X, Y, rows = problem()
+    solver = SOLVERS[key](estimator="sklearn.naive_bayes:GaussianNB")
+    model = solver.fit(TrainingSet(csr_array(X), Y))
+    expected = solver.fit(TrainingSet(X, Y)).decision_function(rows)
+    assert model.decision_function(csr_array(rows)).tobytes() == expected.tobytes()
+    assert model.info.notes[0] == "sparse rows were made dense: sklearn.naive_bayes:GaussianNB takes no others"
+
+
 def test_the_first_label_of_a_chain_is_logistic_regression_by_itself():
     X, Y, rows = problem()
     scores = SOLVERS["classifier_chains"](n_chains=1, order="given").fit(TrainingSet(X, Y)).decision_function(rows)

@@ -32,6 +32,7 @@ from mlrank.solvers.baselines.machines import (
     estimator_of,
     predictions,
     probabilities,
+    rows_for,
 )
 from mlrank.solvers.construct import warned
 from mlrank.solvers.estimators import iterations
@@ -58,7 +59,7 @@ class CalibratedModel(NotStored):
 
     def decision_function(self, X: Features) -> FloatArray:
         """Return scores (n_samples, n_labels)."""
-        n_labels = len(self.alone)
+        n_labels, X = len(self.alone), self.rows(X)
         votes = np.column_stack([self._vote(one, X) for one in self.alone])
         virtual = n_labels - votes.sum(axis=1, keepdims=True)
         for (i, j), machine in zip(combinations(range(n_labels), 2), self.pairs, strict=True):
@@ -107,17 +108,19 @@ class CalibratedRanking:
 
     def fit(self, train: TrainingSet, prepared: None = None) -> CalibratedModel:
         """Fit an estimator to each label and to each pair of labels."""
-        Y = train.Y
+        Y, (X, dense, dense_notes) = train.Y, rows_for(self, train.X)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            alone = tuple(self._machine(train.X, Y[:, label]) for label in range(train.n_labels))
-            pairs = tuple(self._pair(train, i, j) for i, j in combinations(range(train.n_labels), 2))
+            alone = tuple(self._machine(X, Y[:, label]) for label in range(train.n_labels))
+            pairs = tuple(self._pair(X, Y[:, i], Y[:, j]) for i, j in combinations(range(train.n_labels), 2))
         fitted = [one for one in (*alone, *pairs) if not isinstance(one, float)]
-        return CalibratedModel(FitInfo(iterations(fitted), np.nan, np.nan, *warned(caught)), alone, pairs, self.voting)
+        converged, notes = warned(caught)
+        info = FitInfo(iterations(fitted), np.nan, np.nan, converged, dense_notes + notes)
+        return CalibratedModel(info, dense, alone, pairs, self.voting)
 
-    def _pair(self, train: TrainingSet, i: int, j: int) -> Any:
-        rows = np.flatnonzero(train.Y[:, i] != train.Y[:, j])
-        return self._machine(take_rows(train.X, rows), train.Y[rows, i]) if rows.size else 0.5
+    def _pair(self, X: Features, first: BoolArray, second: BoolArray) -> Any:
+        rows = np.flatnonzero(first != second)
+        return self._machine(take_rows(X, rows), first[rows]) if rows.size else 0.5
 
     def _machine(self, X: Features, carries: BoolArray) -> Any:
         if carries.all() or not carries.any():

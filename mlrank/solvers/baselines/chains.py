@@ -20,9 +20,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from mlrank.arrays import Features, FloatArray, IntArray, as_dense, take_rows
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, take_rows
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_count, check_positive
-from mlrank.solvers.baselines.machines import LOGISTIC, NotStored, check_estimator, estimator_of
+from mlrank.solvers.baselines.machines import LOGISTIC, NotStored, check_estimator, estimator_of, rows_for
 from mlrank.solvers.construct import warned
 from mlrank.solvers.estimators import iterations
 
@@ -73,6 +73,7 @@ class ChainsModel(NotStored):
 
     def decision_function(self, X: Features) -> FloatArray:
         """Return scores (n_samples, n_labels)."""
+        X = self.rows(X)
         total = sum(chain.votes(X, self.voting) for chain in self.chains)
         found: FloatArray = np.asarray(total) / len(self.chains) - 0.5
         return found
@@ -123,21 +124,25 @@ class ClassifierChains:
 
     def fit(self, train: TrainingSet, prepared: None = None) -> ChainsModel:
         """Fit the chains one after the other."""
+        X, dense, dense_notes = rows_for(self, train.X)
         rng = np.random.default_rng(self.seed)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            chains = tuple(self._chain(train, rng) for _ in range(int(self.n_chains)))
+            chains = tuple(self._chain(X, train.Y, rng) for _ in range(int(self.n_chains)))
         links = [link for one in chains if one.chain is not None for link in one.chain.estimators_]
-        return ChainsModel(FitInfo(iterations(links), np.nan, np.nan, *warned(caught)), chains, self.voting)
+        converged, notes = warned(caught)
+        info = FitInfo(iterations(links), np.nan, np.nan, converged, dense_notes + notes)
+        return ChainsModel(info, dense, chains, self.voting)
 
-    def _chain(self, train: TrainingSet, rng: np.random.Generator) -> Chain:
+    def _chain(self, X: Features, Y: BoolArray, rng: np.random.Generator) -> Chain:
         from sklearn.multioutput import ClassifierChain
 
-        order = rng.permutation(train.n_labels) if self.order == "random" else np.arange(train.n_labels)
-        n_rows = max(1, round(self.part * train.n_samples))
-        whole = n_rows == train.n_samples
-        rows = np.arange(n_rows) if whole else np.sort(rng.choice(train.n_samples, n_rows, replace=False))
-        X, Y = (train.X if whole else take_rows(train.X, rows)), train.Y[rows]
+        n_samples, n_labels = Y.shape
+        order = rng.permutation(n_labels) if self.order == "random" else np.arange(n_labels)
+        n_rows = max(1, round(self.part * n_samples))
+        if n_rows < n_samples:
+            rows = np.sort(rng.choice(n_samples, n_rows, replace=False))
+            X, Y = take_rows(X, rows), Y[rows]
         varied = np.asarray(Y.any(axis=0) & ~Y.all(axis=0))
         labels = np.flatnonzero(varied)
         chain = None

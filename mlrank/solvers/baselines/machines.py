@@ -5,13 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_dense
 from mlrank.imported import is_path
 from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta
 from mlrank.solvers.construct import LEFT_OUT, construct
+from mlrank.solvers.estimators import takes_sparse
 
-__all__ = ["LOGISTIC", "NotStored", "check_estimator", "estimator_of", "predictions", "probabilities"]
+__all__ = ["LOGISTIC", "NotStored", "check_estimator", "estimator_of", "predictions", "probabilities", "rows_for"]
 
 # Its own 100 iterations are too few for most data that are not scaled.
 LOGISTIC, ITERATIONS = "sklearn.linear_model:LogisticRegression", 1000
@@ -44,6 +46,13 @@ def check_estimator(solver: Any) -> None:
         raise ValueError(f"estimator must have fit and predict, and {solver.estimator} has no {missing[0]}")
 
 
+def rows_for(solver: Any, X: Features) -> tuple[Features, bool, tuple[str, ...]]:
+    """Return rows as the estimator of a solver takes them, whether sparse ones were made dense, and a note if so."""
+    if not issparse(X) or takes_sparse(estimator_of(solver, 0)):
+        return X, False, ()
+    return as_dense(X), True, (f"sparse rows were made dense: {solver.estimator} takes no others",)
+
+
 def probabilities(machine: Any, X: Features, n_classes: int) -> FloatArray:
     """Return how probable each of the classes 0, 1, ... is, (n_samples, n_classes).
 
@@ -69,9 +78,16 @@ class NotStored:
     Parameters
     ----------
     info : FitInfo
+    dense : bool
+        Whether sparse rows are made dense for the estimators.
     """
 
     info: FitInfo
+    dense: bool
+
+    def rows(self, X: Features) -> Features:
+        """Return rows as the estimators take them."""
+        return as_dense(X) if self.dense and issparse(X) else X
 
     def arrays(self) -> ModelArrays:
         """Raise ValueError: estimators are not stored."""

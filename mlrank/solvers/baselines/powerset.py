@@ -27,7 +27,14 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_count
-from mlrank.solvers.baselines.machines import LOGISTIC, NotStored, check_estimator, estimator_of, probabilities
+from mlrank.solvers.baselines.machines import (
+    LOGISTIC,
+    NotStored,
+    check_estimator,
+    estimator_of,
+    probabilities,
+    rows_for,
+)
 from mlrank.solvers.construct import warned
 from mlrank.solvers.estimators import iterations
 
@@ -68,9 +75,9 @@ class Powerset:
         return marginals
 
 
-def _powerset(solver: Any, train: TrainingSet, labels: IntArray, seed: int) -> Powerset:
-    sets, classes = np.unique(train.Y[:, labels], axis=0, return_inverse=True)
-    machine = None if len(sets) == 1 else estimator_of(solver, seed).fit(train.X, classes.ravel())
+def _powerset(solver: Any, X: Features, Y: BoolArray, labels: IntArray) -> Powerset:
+    sets, classes = np.unique(Y[:, labels], axis=0, return_inverse=True)
+    machine = None if len(sets) == 1 else estimator_of(solver, solver.seed).fit(X, classes.ravel())
     return Powerset(labels, sets, machine)
 
 
@@ -89,7 +96,7 @@ class PowersetModel(NotStored):
 
     def decision_function(self, X: Features) -> FloatArray:
         """Return scores (n_samples, n_labels)."""
-        found = self.powerset.set_probabilities(X)
+        found = self.powerset.set_probabilities(self.rows(X))
         marginals = found @ self.powerset.sets
         if self.answer == "probabilities":
             return marginals - 0.5
@@ -116,6 +123,7 @@ class LabelsetsModel(NotStored):
 
     def decision_function(self, X: Features) -> FloatArray:
         """Return scores (n_samples, n_labels)."""
+        X = self.rows(X)
         total, times = np.zeros((X.shape[0], self.elsewhere.size)), np.zeros(self.elsewhere.size)
         for powerset in self.powersets:
             total[:, powerset.labels] += powerset.answers(X, self.answer)
@@ -154,11 +162,13 @@ class LabelPowerset:
 
     def fit(self, train: TrainingSet, prepared: None = None) -> PowersetModel:
         """Fit one estimator to the label sets."""
+        X, dense, dense_notes = rows_for(self, train.X)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            powerset = _powerset(self, train, np.arange(train.n_labels), self.seed)
-        info = FitInfo(iterations((powerset.machine,)), np.nan, np.nan, *warned(caught))
-        return PowersetModel(info, powerset, self.answer)
+            powerset = _powerset(self, X, train.Y, np.arange(train.n_labels))
+        converged, notes = warned(caught)
+        info = FitInfo(iterations((powerset.machine,)), np.nan, np.nan, converged, dense_notes + notes)
+        return PowersetModel(info, dense, powerset, self.answer)
 
 
 @dataclass(frozen=True)
@@ -204,16 +214,18 @@ class RAkEL:
     def fit(self, train: TrainingSet, prepared: None = None) -> LabelsetsModel:
         """Fit an estimator to each labelset."""
         varied = np.flatnonzero(train.Y.any(axis=0) & ~train.Y.all(axis=0))
+        X, dense, dense_notes = rows_for(self, train.X)
         drawn = [varied[places] for places in self.drawn(varied.size)]
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            powersets = tuple(_powerset(self, train, labels, self.seed) for labels in drawn)
+            powersets = tuple(_powerset(self, X, train.Y, labels) for labels in drawn)
         converged, notes = warned(caught)
+        notes = dense_notes + notes
         missed = np.setdiff1d(varied, np.concatenate([*drawn, np.empty(0, np.int64)]))
         if missed.size:
             notes += (f"{missed.size} of {train.n_labels} labels are in no labelset: their scores are constant",)
         info = FitInfo(iterations([one.machine for one in powersets]), np.nan, np.nan, converged, notes)
-        return LabelsetsModel(info, powersets, self.answer, train.Y.mean(axis=0) - 0.5)
+        return LabelsetsModel(info, dense, powersets, self.answer, train.Y.mean(axis=0) - 0.5)
 
     def drawn(self, n_labels: int) -> list[IntArray]:
         """Return the labelsets of so many labels, each in rising order; where there are fewer, one set of all."""

@@ -25,7 +25,9 @@ __all__ = ["CALIBRATIONS", "CALIBRATORS", "IsotonicCalibration", "SigmoidCalibra
 # The way to calibrate by its name in a configuration.
 CALIBRATIONS = ("sigmoid", "isotonic")
 # The penalty of the regression is the inverse: next to none, on scores of unit variance.
-WEAKEST_PENALTY = 1e10
+WEAKEST_PENALTY = 1e20
+# Scores that lie no further apart are one score: the slope between them would be no number.
+LEAST_SPREAD = 1e-290
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ def fit_calibration(kind: str, scores: FloatArray, Y: BoolArray, known: BoolArra
 def _sigmoid(scores: FloatArray, relevant: BoolArray) -> tuple[float, float]:
     n_relevant = int(relevant.sum())
     high, low = (n_relevant + 1.0) / (n_relevant + 2.0), 1.0 / (relevant.size - n_relevant + 2.0)
-    if n_relevant in (0, relevant.size) or np.ptp(scores) == 0:
+    if n_relevant in (0, relevant.size) or np.ptp(scores) < LEAST_SPREAD:
         if not relevant.size:
             return 0.0, 0.0
         return 0.0, float(logit(np.where(relevant, high, low).mean()))
@@ -128,13 +130,15 @@ def _sigmoid(scores: FloatArray, relevant: BoolArray) -> tuple[float, float]:
 
     # A row with a target between 0 and 1 is one of either class, with weights.
     target = np.where(relevant, high, low)
+    largest = float(np.abs(scores).max())  # so that squares are numbers
+    scores = scores / largest
     center, spread = float(scores.mean()), float(scores.std())
     unit = np.tile((scores - center) / spread, 2)[:, None]
     classes = np.repeat([1, 0], scores.size)
     machine = LogisticRegression(C=WEAKEST_PENALTY, solver="newton-cholesky", tol=1e-10, max_iter=200)
     machine.fit(unit, classes, np.concatenate([target, 1.0 - target]))
     slope = float(machine.coef_[0, 0]) / spread
-    return slope, float(machine.intercept_[0]) - slope * center
+    return slope / largest, float(machine.intercept_[0]) - slope * center
 
 
 def _isotonic(scores: FloatArray, relevant: BoolArray) -> tuple[FloatArray, FloatArray]:

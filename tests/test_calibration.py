@@ -54,6 +54,15 @@ def test_the_sigmoid_is_platts():
         assert found.intercept[label] == pytest.approx(intercept, rel=1e-5, abs=1e-5)
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e-9, 1e200])
+def test_the_scale_of_scores_does_not_matter(scale):
+    scores, Y = drawn()
+    usual, scaled = fit_calibration("sigmoid", scores, Y), fit_calibration("sigmoid", scale * scores, Y)
+    np.testing.assert_allclose(scaled(scale * scores), usual(scores), atol=1e-9)
+    flat = fit_calibration("sigmoid", 1e-300 * scores, Y)(scores)
+    assert (flat == flat[0]).all()
+
+
 def test_both_are_those_of_scikit_learn():
     """On one label, with the folds that cross-fit, a calibrated classifier there has the same probabilities."""
     rng = np.random.default_rng(1)

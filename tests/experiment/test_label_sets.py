@@ -9,7 +9,11 @@ from mlrank.experiment import run
 from mlrank.experiment.run import plan_cells
 from mlrank.models.file import load_model
 from mlrank.prediction import judge, predict_file
+from mlrank.records.run import SetsInfo
+from mlrank.search.fits import _sets_info
+from mlrank.solvers import TrainingSet
 from mlrank.tables import build_tables
+from mlrank.thresholds.cuts import CountedSets
 from tests.experiment.small import small_config
 
 CONFIG = """
@@ -97,3 +101,15 @@ def test_wrong_bounds_are_refused_before_the_first_fit(tmp_path, written, messag
     text = CONFIG.replace("{{min_labels: 1, max_labels: [2, 3]}}", written.replace("{", "{{").replace("}", "}}"))
     with pytest.raises(UserError, match=message):
         plan_cells(small_config(tmp_path, text=text))
+
+
+def test_a_label_that_all_rows_have_is_rightly_predicted_for_all():
+    """Only what is known counts: the third label is on every known row, the fourth on none."""
+    Y = np.array([[1, 0, 1, 0], [1, 1, 0, 1], [1, 0, 1, 0]], bool)
+    known = np.array([[1, 1, 1, 1], [1, 1, 0, 0], [1, 1, 1, 1]], bool)
+    every, none = np.array([[1, 1, 1, 0]] * 3, bool), np.array([[0, 0, 0, 0]] * 3, bool)
+    train = TrainingSet(np.ones((3, 1)), Y, known=known)
+    assert _sets_info(train, CountedSets(every, 2, 1)) == SetsInfo(3, 4, 2, 1, n_always=1, n_never=0)
+    assert _sets_info(train, CountedSets(none)) == SetsInfo(3, 4, n_always=0, n_never=3)
+    whole = TrainingSet(np.ones((3, 1)), Y)
+    assert _sets_info(whole, CountedSets(every)) == SetsInfo(3, 4, n_always=2, n_never=1)

@@ -1,7 +1,7 @@
 """For notebooks and scripts: run experiments, reproduce papers' tables, look at results, store and load models."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -317,6 +317,7 @@ def save_model(
         "feature_names": features,
         "config": None,
         "commit": checkout_commit(),
+        "text": () if dataset is None else tuple(asdict(column) for column in dataset.text),
         "fill": None if dataset is None or dataset.fill is None else tuple(dataset.fill.tolist()),
     }
     write_atomic(Path(path), model_bytes(fit, about))

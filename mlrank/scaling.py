@@ -4,16 +4,29 @@ Sparse features are never made dense, so they are never shifted: `standard` then
 deviation and `minmax` by the largest absolute value; `Scaling.note` says so for the tables.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray, as_features
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features
 
-__all__ = ["SCALERS", "SCALINGS", "MinMax", "NoScaling", "Scaler", "Scaling", "Standard", "UnitL1", "UnitL2"]
+__all__ = [
+    "SCALERS",
+    "SCALINGS",
+    "MinMax",
+    "NoScaling",
+    "Scaler",
+    "Scaling",
+    "Standard",
+    "TermBlock",
+    "TermScaling",
+    "UnitL1",
+    "UnitL2",
+    "fit_scaling",
+]
 
 
 class Scaling(Protocol):
@@ -207,6 +220,87 @@ class UnitL1:
         return RowScaling(1)
 
 
+@dataclass(frozen=True)
+class TermScaling:
+    """TF-IDF of the terms of texts, fitted on the training part, before another scaling.
+
+    Counts are multiplied by ``log((1 + n) / (1 + df)) + 1``, with df the number of the n training rows that have the
+    term, and by 0 for a term that is not used; then each row of a text is divided by its Euclidean norm. So does
+    scikit-learn's TfidfVectorizer with its defaults.
+
+    Parameters
+    ----------
+    weights : (n_features,) ndarray, 1 for features that are no terms
+    blocks : (n_texts, 2) int64 ndarray
+        First feature of each text, and the one behind its last.
+    inner : fitted scaling
+    """
+
+    weights: FloatArray
+    blocks: IntArray
+    inner: Scaling
+
+    @property
+    def n_constant(self) -> int:
+        """Number of features that the inner scaling found constant."""
+        return self.inner.n_constant
+
+    @property
+    def note(self) -> str:
+        """How many terms are used."""
+        terms = np.concatenate([self.weights[first:last] for first, last in self.blocks])
+        used = f"TF-IDF of {int((terms > 0).sum())} terms of the training part"
+        return f"{used}; {self.inner.note}" if self.inner.note else used
+
+    def __call__(self, X: Features) -> Features:
+        """Return the weighted and scaled features of the same kind, ndarray or csr_array."""
+        found = csr_array(X, dtype=np.float64, copy=True)
+        found.data *= self.weights[found.indices]
+        found.eliminate_zeros()
+        rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
+        for first, last in self.blocks:
+            inside = (found.indices >= first) & (found.indices < last)
+            norms = np.sqrt(np.bincount(rows[inside], found.data[inside] ** 2, minlength=found.shape[0]))
+            found.data[inside] /= norms[rows[inside]]
+        return self.inner(found if issparse(X) else found.toarray())
+
+    def arrays(self) -> Mapping[str, Any]:
+        """Return the arrays that define the scaling."""
+        return {"weights": self.weights, "blocks": self.blocks}
+
+    def meta(self) -> Mapping[str, object]:
+        """Return its kind."""
+        return {"scaling": "terms"}
+
+
+class TermBlock(NamedTuple):
+    """The features of a text, first to last - 1; how many terms are used, and of how many rows each must be."""
+
+    first: int
+    last: int
+    max_features: int | None
+    min_rows: int
+
+
+def fit_scaling(name: str, X_train: Features, text: Sequence[TermBlock] = ()) -> Scaling:
+    """Return the scaling of that name for training features, behind the weighting of terms where there are texts."""
+    if not text:
+        return SCALERS[name]().fit(X_train)
+    X = csr_array(X_train)
+    rows, totals = np.bincount(X.indices[X.data > 0], minlength=X.shape[1]), X.sum(axis=0)
+    weights = np.ones(X.shape[1])
+    for block in text:
+        part = slice(block.first, block.last)
+        used = rows[part] >= max(block.min_rows, 1)
+        if block.max_features is not None:
+            order = np.argsort(-np.where(used, np.asarray(totals)[part], 0), kind="stable")
+            used[order[block.max_features :]] = False
+        weights[part] = np.where(used, np.log((1 + X.shape[0]) / (1 + rows[part])) + 1, 0)
+    blocks = np.array([(block.first, block.last) for block in text], np.int64)
+    terms = TermScaling(weights, blocks, Untouched())
+    return TermScaling(weights, blocks, SCALERS[name]().fit(terms(X_train)))
+
+
 SCALERS: Mapping[str, type[Scaler]] = {
     "none": NoScaling,
     "standard": Standard,
@@ -216,7 +310,12 @@ SCALERS: Mapping[str, type[Scaler]] = {
 }
 
 # Fitted scalings by what their ``meta()["scaling"]`` says.
-SCALINGS: Mapping[str, type[Scaling]] = {"columns": ColumnScaling, "rows": RowScaling, "none": Untouched}
+SCALINGS: Mapping[str, type[Scaling]] = {
+    "columns": ColumnScaling,
+    "rows": RowScaling,
+    "none": Untouched,
+    "terms": TermScaling,
+}
 
 
 def _columns(shift: FloatArray | None, divisor: FloatArray, constant: BoolArray, note: str) -> ColumnScaling:

@@ -15,9 +15,9 @@ import numpy as np
 from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.errors import UserError, unknown_name
 
-__all__ = ["SPLIT_KINDS", "Split", "holdout_sizes", "kfold", "make_splits"]
+__all__ = ["SPLIT_KINDS", "Split", "holdout_sizes", "kfold", "make_splits", "predefined_folds"]
 
-SPLIT_KINDS = ("official", "holdout", "kfold", "per_class", "strata")
+SPLIT_KINDS = ("official", "holdout", "kfold", "per_class", "strata", "predefined")
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,8 @@ def make_splits(
     single: int | None = None,
     multiple: int | None = None,
     repeats: int = 1,
+    groups: IntArray | None = None,
+    predefined: IntArray | None = None,
 ) -> list[Split]:
     """Return the splits of a data set, the same ones for the same arguments.
 
@@ -72,7 +74,7 @@ def make_splits(
         The split the data set comes with.
     seed : int, not negative
         Each repeat draws from a seed derived from this one by hashing.
-    kind : "official", "holdout", "kfold", "per_class" or "strata"
+    kind : "official", "holdout", "kfold", "per_class", "strata" or "predefined"
     train, test : int or float
         For "holdout": numbers of rows, or fractions of all rows in (0, 1). Rows beyond both are left out.
     folds, stratified, repeats : as the names say
@@ -80,6 +82,10 @@ def make_splits(
         For "per_class": the rows of each label are divided into so many parts, one of which is trained on.
     single, multiple : int
         For "strata": numbers of training rows with one label and with several; all other rows are tested on.
+    groups : (n_samples,) int64 ndarray, optional
+        Rows of one group stay on one side of every split; parts are then only about as large as asked for.
+    predefined : (n_samples,) int64 ndarray, optional
+        For "predefined": the fold of each row; each fold is tested on once.
 
     Raises
     ------
@@ -87,12 +93,16 @@ def make_splits(
         If the data cannot be split so.
     """
     if kind == "official":
-        return [_official(Y.shape[0], official, repeats)]
+        return [_whole_groups(_official(Y.shape[0], official, repeats), groups)]
+    if kind == "predefined":
+        return _predefined(predefined, groups)
     if kind == "holdout":
         sizes = holdout_sizes(Y.shape[0], train, test)
-        return [_holdout(Y, sizes, _repeat_seed(seed, r), stratified, f"r{r}") for r in range(repeats)]
+        return [_holdout(Y, sizes, _repeat_seed(seed, r), stratified, f"r{r}", groups) for r in range(repeats)]
+    if groups is not None and kind in ("per_class", "strata"):
+        raise UserError(f"kind '{kind}' draws rows one by one, which would cut groups; use kfold or holdout")
     if kind == "kfold":
-        pairs = [kfold(Y, folds, _repeat_seed(seed, r), stratified) for r in range(repeats)]
+        pairs = [kfold(Y, folds, _repeat_seed(seed, r), stratified, groups) for r in range(repeats)]
         return [Split(f"r{r}f{f}", *pair) for r, found in enumerate(pairs) for f, pair in enumerate(found)]
     if kind == "per_class":
         return [_per_class(Y, parts, _repeat_seed(seed, r), f"r{r}") for r in range(repeats)]
@@ -101,13 +111,17 @@ def make_splits(
     raise UserError(unknown_name("kind of split", kind, SPLIT_KINDS))
 
 
-def kfold(Y: BoolArray, folds: int, seed: int, stratified: bool) -> list[tuple[IntArray, IntArray]]:
+def kfold(
+    Y: BoolArray, folds: int, seed: int, stratified: bool, groups: IntArray | None = None
+) -> list[tuple[IntArray, IntArray]]:
     """Return `folds` pairs (train, test) of sorted rows; the test parts hold every row once, equally many or nearly.
+
+    With `groups`, (n_samples,), all rows of a group are in one test part.
 
     Raises
     ------
     UserError
-        If there are fewer than two folds or more folds than rows.
+        If there are fewer than two folds or more folds than rows, or groups.
     """
     n_samples = Y.shape[0]
     if folds < 2:
@@ -116,7 +130,7 @@ def kfold(Y: BoolArray, folds: int, seed: int, stratified: bool) -> list[tuple[I
         raise UserError(f"{folds} folds need {folds} rows or more, the data has {n_samples}", setting="folds")
     base, extra = divmod(n_samples, folds)
     sizes = np.full(folds, base) + (np.arange(folds) < extra)
-    part = _parts(Y, sizes, seed, stratified)
+    part = _parts(Y, sizes, seed, stratified, groups)
     pairs = [(np.flatnonzero(part != fold), np.flatnonzero(part == fold)) for fold in range(folds)]
     for train, test in pairs:
         _assert_complete(n_samples, train, test)
@@ -167,11 +181,13 @@ def _official(n_samples: int, official: tuple[IntArray, IntArray] | None, repeat
     return Split("official", train, test)
 
 
-def _holdout(Y: BoolArray, sizes: tuple[int, int], seed: int, stratified: bool, name: str) -> Split:
+def _holdout(
+    Y: BoolArray, sizes: tuple[int, int], seed: int, stratified: bool, name: str, groups: IntArray | None
+) -> Split:
     rest = Y.shape[0] - sum(sizes)
-    part = _parts(Y, np.array([*sizes, rest] if rest else sizes), seed, stratified)
+    part = _parts(Y, np.array([*sizes, rest] if rest else sizes), seed, stratified, groups)
     split = Split(name, np.flatnonzero(part == 0), np.flatnonzero(part == 1))
-    if (split.train.size, split.test.size) != sizes:
+    if groups is None and (split.train.size, split.test.size) != sizes:
         raise ValueError(f"split {name} has {split.train.size} + {split.test.size} rows, not {sizes}")
     return split
 
@@ -222,9 +238,43 @@ def _repeat_seed(seed: int, repeat: int) -> int:
     return int.from_bytes(hashlib.sha256(f"split {seed} {repeat}".encode()).digest()[:8], "big")
 
 
-def _parts(Y: BoolArray, sizes: IntArray, seed: int, stratified: bool) -> IntArray:
-    """Return the part number of each row; part p has sizes[p] rows."""
+def predefined_folds(folds: IntArray) -> list[tuple[IntArray, IntArray]] | None:
+    """Return a pair (train, test) of sorted rows for each of the folds that the data say; None if there is one alone.
+
+    Parameters
+    ----------
+    folds : (n_samples,) int64 ndarray, the fold of each row
+    """
+    numbers = np.unique(folds)
+    if numbers.size < 2:
+        return None
+    return [(np.flatnonzero(folds != number), np.flatnonzero(folds == number)) for number in numbers]
+
+
+def _predefined(folds: IntArray | None, groups: IntArray | None) -> list[Split]:
+    pairs = None if folds is None else predefined_folds(folds)
+    if pairs is None:
+        message = "kind 'predefined' needs a fold_column of the data set with two values or more"
+        raise UserError(message, setting="kind")
+    return [_whole_groups(Split(f"f{number}", *pair), groups) for number, pair in enumerate(pairs)]
+
+
+def _whole_groups(split: Split, groups: IntArray | None) -> Split:
+    """Refuse a split that has rows of one group on both sides."""
+    if groups is not None:
+        both = np.intersect1d(groups[split.train], groups[split.test])
+        if both.size:
+            n_rows = int(np.isin(groups[split.test], both).sum())
+            message = f"{both.size} groups are on both sides of the split '{split.name}', with {n_rows} test rows"
+            raise UserError(f"{message}: use kind kfold or holdout, which keep groups together", setting="kind")
+    return split
+
+
+def _parts(Y: BoolArray, sizes: IntArray, seed: int, stratified: bool, groups: IntArray | None = None) -> IntArray:
+    """Return the part number of each row; part p has sizes[p] rows, or about so many where groups stay together."""
     rng = np.random.default_rng(seed)
+    if groups is not None:
+        return _group_parts(Y, sizes, rng, stratified, groups)
     order, part = rng.permutation(Y.shape[0]), np.empty(Y.shape[0], dtype=np.int64)
     if not stratified:
         part[order] = np.repeat(np.arange(sizes.size), sizes)
@@ -239,6 +289,40 @@ def _parts(Y: BoolArray, sizes: IntArray, seed: int, stratified: bool) -> IntArr
     balance.swap_for_lacking_labels()
     part[order] = balance.part
     return part
+
+
+def _group_parts(
+    Y: BoolArray, sizes: IntArray, rng: np.random.Generator, stratified: bool, groups: IntArray
+) -> IntArray:
+    """Return the part number of each row, equal within groups.
+
+    Groups are handed out one by one, the largest first, each to the part in which it leaves rows, and labels if
+    `stratified`, nearest to their shares. Takes n_groups * n_parts * n_labels steps.
+    """
+    _, member = np.unique(groups, return_inverse=True)
+    counts = np.bincount(member)
+    if counts.size < sizes.size:
+        raise UserError(f"{sizes.size} parts need {sizes.size} groups or more, the data has {counts.size}")
+    columns = [np.ones(Y.shape[0])[:, None], Y.astype(np.float64)] if stratified else [np.ones(Y.shape[0])[:, None]]
+    content = np.zeros((counts.size, sum(column.shape[1] for column in columns)))
+    np.add.at(content, member, np.hstack(columns))
+    # Every label weighs as much as the number of rows: how far a part is from its share, relative to the share.
+    shares = np.outer(sizes / sizes.sum(), content.sum(axis=0))
+    weight = 1 / np.maximum(shares, 1e-9) ** 2 * (shares > 0)
+    weight[:, 1:] /= max(content.shape[1] - 1, 1)
+    held, part_of = np.zeros_like(shares), np.empty(counts.size, np.int64)
+    order = rng.permutation(counts.size)
+    for place, group in enumerate(order[np.argsort(-counts[order], kind="stable")]):
+        added = (held + content[group] - shares) ** 2 - (held - shares) ** 2
+        cost = (weight * added).sum(axis=1)
+        empty = np.flatnonzero(held[:, 0] == 0)
+        # The last groups fill parts that have none.
+        open_parts = empty if empty.size >= counts.size - place else np.arange(sizes.size)
+        best = int(open_parts[cost[open_parts].argmin()])
+        part_of[group] = best
+        held[best] += content[group]
+    found: IntArray = part_of[member]
+    return found
 
 
 class _Balance:

@@ -200,7 +200,8 @@ def test_sizes(n_samples, train, test, sizes):
         ({"kind": "official"}, "the data set comes without an official split; use kind 'holdout' or 'kfold'"),
         (
             {"kind": "kfolds"},
-            "unknown kind of split 'kfolds'. Did you mean 'kfold'? Known: holdout, kfold, official, per_class, strata.",
+            "unknown kind of split 'kfolds'. Did you mean 'kfold'? "
+            "Known: holdout, kfold, official, per_class, predefined, strata.",
         ),
     ],
 )

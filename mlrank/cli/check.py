@@ -6,16 +6,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mlrank.cli.options import (
+    Decimal,
     FeatureFile,
+    FoldColumn,
+    GroupColumn,
+    Header,
+    IdColumn,
+    IgnoreColumns,
     Impute,
     InputFormat,
     Json,
     LabelColumns,
     LabelFile,
     NameOrPath,
+    OneHot,
+    Positive,
+    Separator,
     TestFile,
+    TextColumns,
     ZeroBased,
+    column_options,
     parsed_columns,
+    parsed_labels,
 )
 
 if TYPE_CHECKING:
@@ -36,6 +48,16 @@ def check(
     labels: LabelFile = None,
     features: FeatureFile = None,
     label_columns: LabelColumns = None,
+    ignore_columns: IgnoreColumns = None,
+    id_column: IdColumn = None,
+    group_column: GroupColumn = None,
+    fold_column: FoldColumn = None,
+    text_columns: TextColumns = None,
+    one_hot: OneHot = None,
+    positive: Positive = None,
+    header: Header = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
     data_format: InputFormat = None,
     old_format: Annotated[str | None, typer.Option("--format", hidden=True)] = None,
     zero_based: ZeroBased = None,
@@ -52,6 +74,7 @@ def check(
     * `mlrank datasets check scene`
     * `mlrank datasets check train.svm --test test.svm --html report.html`
     * `mlrank datasets check mine.csv --label-columns -6 --json`
+    * `mlrank datasets check mine.csv --labels "tags:;" --id-column name --one-hot all`
     """
     from mlrank.datasets.doctor import examine, unreadable
     from mlrank.datasets.loading import find_source, load_source
@@ -59,10 +82,22 @@ def check(
 
     options: dict[str, Any] = {
         "test": test,
-        "labels": labels,
+        "labels": parsed_labels(labels),
         "features": features,
         "label_columns": parsed_columns(label_columns),
     }
+    options |= column_options(
+        ignore_columns,
+        id_column,
+        group_column,
+        fold_column,
+        text_columns,
+        one_hot,
+        positive,
+        header,
+        separator,
+        decimal,
+    )
     options |= {"format": data_format or old_format, "zero_based": zero_based, "impute": impute}
     try:
         source = find_source(data, **options)

@@ -6,16 +6,28 @@ from typing import Annotated, Any
 import typer
 
 from mlrank.cli.options import (
+    Decimal,
     FeatureFile,
+    FoldColumn,
     Force,
+    GroupColumn,
+    Header,
+    IdColumn,
+    IgnoreColumns,
     Impute,
     InputFormat,
     LabelColumns,
     LabelFile,
     NameOrPath,
+    OneHot,
+    Positive,
+    Separator,
     TestFile,
+    TextColumns,
     ZeroBased,
+    column_options,
     parsed_columns,
+    parsed_labels,
 )
 
 __all__ = ["convert"]
@@ -34,6 +46,16 @@ def convert(
     labels: LabelFile = None,
     features: FeatureFile = None,
     label_columns: LabelColumns = None,
+    ignore_columns: IgnoreColumns = None,
+    id_column: IdColumn = None,
+    group_column: GroupColumn = None,
+    fold_column: FoldColumn = None,
+    text_columns: TextColumns = None,
+    one_hot: OneHot = None,
+    positive: Positive = None,
+    header: Header = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
     source_format: InputFormat = None,
     zero_based: ZeroBased = None,
     impute: Impute = None,
@@ -52,7 +74,19 @@ def convert(
     from mlrank.datasets.formats import format_to_write
 
     key = format_to_write(target, format or old_format).key
-    options: dict[str, Any] = {"test": test, "labels": labels, "features": features, "impute": impute}
+    options: dict[str, Any] = {"test": test, "labels": parsed_labels(labels), "features": features, "impute": impute}
+    options |= column_options(
+        ignore_columns,
+        id_column,
+        group_column,
+        fold_column,
+        text_columns,
+        one_hot,
+        positive,
+        header,
+        separator,
+        decimal,
+    )
     options |= {"label_columns": parsed_columns(label_columns), "format": source_format, "zero_based": zero_based}
     written = write(load_dataset(data, **options), target, key, replace_files=force)
     from mlrank.yamlfile import dump_yaml

@@ -5,7 +5,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mlrank.cli.options import Impute, InputFormat, Json, LabelColumns, LabelFile, RunOrModel, ZeroBased, parsed_columns
+from mlrank.cli.options import (
+    Decimal,
+    Header,
+    Impute,
+    InputFormat,
+    Json,
+    LabelColumns,
+    LabelFile,
+    Positive,
+    RunOrModel,
+    Separator,
+    ZeroBased,
+    column_options,
+    parsed_columns,
+    parsed_labels,
+)
 
 if TYPE_CHECKING:
     from mlrank.datasets.formats.base import LoadOptions
@@ -30,6 +45,10 @@ def evaluate(
     ] = None,
     labels: LabelFile = None,
     label_columns: LabelColumns = None,
+    positive: Positive = None,
+    header: Header = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
     data_format: InputFormat = None,
     zero_based: ZeroBased = None,
     impute: Impute = None,
@@ -54,7 +73,12 @@ def evaluate(
     for name in metric or ():
         if name not in METRICS:
             raise UserError(unknown_name("metric", name, METRICS))
-    about: LoadOptions = {"labels": labels, "label_columns": parsed_columns(label_columns), "format": data_format}
+    about: LoadOptions = {
+        "labels": parsed_labels(labels),
+        "label_columns": parsed_columns(label_columns),
+        "format": data_format,
+    }
+    about |= column_options(positive=positive, header=header, separator=separator, decimal=decimal)
     about |= {"zero_based": zero_based, "impute": impute}
     if run.is_file():
         from mlrank.models.file import load_model

@@ -9,9 +9,15 @@ from mlrank.cli.completion import complete_dataset
 
 __all__ = [
     "Backend",
+    "Decimal",
     "DryRun",
     "FeatureFile",
+    "FoldColumn",
     "Force",
+    "GroupColumn",
+    "Header",
+    "IdColumn",
+    "IgnoreColumns",
     "Impute",
     "InputFormat",
     "Jobs",
@@ -22,16 +28,22 @@ __all__ = [
     "Methods",
     "Metrics",
     "NameOrPath",
+    "OneHot",
+    "Positive",
     "Quiet",
     "Results",
     "ResultsFolders",
     "RetryFailed",
     "RunOrModel",
     "Scheduler",
+    "Separator",
     "TestFile",
+    "TextColumns",
     "ZeroBased",
     "check_backend",
+    "column_options",
     "parsed_columns",
+    "parsed_labels",
     "worker_count",
 ]
 
@@ -80,12 +92,48 @@ InputFormat = Annotated[
     str | None, typer.Option("--from", metavar="KEY", help="Format of the data that are read. Default: by the ending.")
 ]
 TestFile = Annotated[Path | None, typer.Option("--test", metavar="FILE", help="File of the test part.")]
-LabelFile = Annotated[Path | None, typer.Option("--labels", metavar="FILE", help="Label names, or Mulan XML.")]
+LabelFile = Annotated[
+    str | None,
+    typer.Option(
+        "--labels",
+        metavar="FILE|COLUMN",
+        help="Label names, Mulan XML, or a table of labels; 'tags:;' is the column tags, which lists labels between ;.",
+    ),
+]
 FeatureFile = Annotated[Path | None, typer.Option("--features", metavar="FILE", help="Feature names.")]
 LabelColumns = Annotated[
     str | None,
-    typer.Option("--label-columns", metavar="N|NAMES", help="Labels: first n columns, last n (-n), or a,b,c."),
+    typer.Option("--label-columns", metavar="N|NAMES", help="Labels: first n columns, last n (-n), or a,b or y_*."),
 ]
+IgnoreColumns = Annotated[
+    list[str] | None,
+    typer.Option("--ignore-columns", metavar="NAME", help="A column that is neither; x_* names several; repeatable."),
+]
+IdColumn = Annotated[str | None, typer.Option("--id-column", metavar="NAME", help="The column that names the rows.")]
+GroupColumn = Annotated[
+    str | None, typer.Option("--group-column", metavar="NAME", help="Rows of one value stay together in every split.")
+]
+FoldColumn = Annotated[str | None, typer.Option("--fold-column", metavar="NAME", help="The fold of each row.")]
+TextColumns = Annotated[
+    list[str] | None,
+    typer.Option("--text-column", metavar="NAME", help="A column of text, as counts of its terms; repeatable."),
+]
+OneHot = Annotated[
+    list[str] | None,
+    typer.Option("--one-hot", metavar="NAME", help="A column of categories, or 'all'; repeatable."),
+]
+Positive = Annotated[
+    list[str] | None,
+    typer.Option("--positive", metavar="WORD", help="A word that means that a row has a label; repeatable."),
+]
+Header = Annotated[
+    bool | None, typer.Option("--header/--no-header", help="Whether the first line of text names the columns.")
+]
+Separator = Annotated[
+    str | None,
+    typer.Option("--separator", metavar="TEXT", help="What stands between cells. Default: as the text tells."),
+]
+Decimal = Annotated[str | None, typer.Option("--decimal", metavar="TEXT", help="What stands before fractions.")]
 ZeroBased = Annotated[
     bool | None, typer.Option("--zero-based/--one-based", help="Whether feature numbers of LIBSVM files start at 0.")
 ]
@@ -103,6 +151,45 @@ def parsed_columns(text: str | None) -> int | list[str] | None:
     if text is None:
         return None
     return int(text) if text.removeprefix("-").isdigit() else text.split(",")
+
+
+def parsed_labels(text: str | None) -> object:
+    """Return the value of --labels: a path, or `column:separator` as a mapping.
+
+    >>> parsed_labels("names.txt"), parsed_labels("tags:;"), parsed_labels("tags:")
+    ('names.txt', {'column': 'tags', 'separator': ';'}, {'column': 'tags', 'separator': None})
+    """
+    column, colon, separator = (text or "").rpartition(":")
+    if text is None or not colon or len(separator) > 2 or Path(text).exists() or "/" in text or "\\" in text:
+        return text
+    return {"column": column, "separator": separator or None}
+
+
+def column_options(
+    ignore_columns: list[str] | None = None,
+    id_column: str | None = None,
+    group_column: str | None = None,
+    fold_column: str | None = None,
+    text_columns: list[str] | None = None,
+    one_hot: list[str] | None = None,
+    positive: list[str] | None = None,
+    header: bool | None = None,
+    separator: str | None = None,
+    decimal: str | None = None,
+) -> dict[str, object]:
+    """Return the options about columns as arguments of `load_dataset`."""
+    return {
+        "ignore_columns": ignore_columns or None,
+        "id_column": id_column,
+        "group_column": group_column,
+        "fold_column": fold_column,
+        "text_columns": text_columns or None,
+        "one_hot": True if one_hot == ["all"] else one_hot or None,
+        "positive": positive or None,
+        "header": header,
+        "separator": {"tab": "\t", "\\t": "\t"}.get(separator or "", separator),
+        "decimal": decimal,
+    }
 
 
 def check_backend(backend: str | None, scheduler: str | None) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mlrank.cli.options import Force, InputFormat, Quiet, ZeroBased
+from mlrank.cli.options import Force, IdColumn, InputFormat, Quiet, ZeroBased
 
 __all__ = ["predict"]
 
@@ -14,7 +14,15 @@ __all__ = ["predict"]
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A .model file; every run of an experiment has one.")],
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Rows to predict, with or without labels.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="File to write: .csv, .svm or .npz.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="File to write: .csv, .json, .parquet, .svm or .npz; - for CSV on stdout.",
+        ),
+    ],
     top: Annotated[
         int | None,
         typer.Option("--top", metavar="K", min=1, help="Write the K best labels of each row with scores."),
@@ -23,6 +31,7 @@ def predict(
     proba: Annotated[bool, typer.Option("--proba", help="Write the probabilities of all labels.")] = False,
     data_format: InputFormat = None,
     zero_based: ZeroBased = None,
+    id_column: IdColumn = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -48,7 +57,15 @@ def predict(
     if out.exists() and not force:
         raise UserError("this file exists; --force replaces it", out)
     done = predict_file(
-        load_model(model), data, out, scores=scores, proba=proba, top=top, format=data_format, zero_based=zero_based
+        load_model(model),
+        data,
+        out,
+        scores=scores,
+        proba=proba,
+        top=top,
+        format=data_format,
+        zero_based=zero_based,
+        id_column=id_column,
     )
     for note in done.notes:
         print(f"mlrank: {data}: {note}", file=sys.stderr)

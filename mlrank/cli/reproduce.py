@@ -124,7 +124,7 @@ def _console(as_json: bool) -> "Console":
     return new_console(stderr=as_json)
 
 
-def _files(data: Path, test: Path | None, labels: Path | None) -> dict[str, str]:
+def _files(data: Path, test: Path | None, labels: Path | str | None) -> dict[str, str]:
     given = {"train": data, "test": test, "labels": labels}
     return {key: str(path) for key, path in given.items() if path is not None}
 

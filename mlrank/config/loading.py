@@ -101,7 +101,9 @@ def parse_config(text: str, path_for_messages: Path | str, *, stored: bool = Fal
     """
     document = parse_yaml(text, path_for_messages)
     config = _checked(document, stored)
-    return config.read_from(document.positions) if isinstance(path_for_messages, Path) else config
+    if isinstance(path_for_messages, Path):
+        return config.read_from(document.positions, Path() if stored else path_for_messages)
+    return config
 
 
 def config_of(mapping: Mapping[str, object], name: str) -> ExperimentConfig:

@@ -1,5 +1,6 @@
 """The parts of an experiment, as frozen objects that refuse what they do not know."""
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
@@ -17,6 +18,7 @@ from mlrank.config.names import (
     variable_roles,
 )
 from mlrank.config.places import Places
+from mlrank.errors import UserError
 from mlrank.yamlfile import Positions, YamlMapping
 
 __all__ = [
@@ -41,6 +43,7 @@ _SPLIT_USES = {
     "kfold": ("folds", "stratified", "repeats"),
     "per_class": ("parts", "repeats"),
     "strata": ("single", "multiple", "repeats"),
+    "predefined": (),
 }
 
 
@@ -66,13 +69,62 @@ def _size(value: Any) -> Any:
 
 
 def _label_columns(value: Any) -> Any:
-    names = _as_tuple(value)
+    names = (value,) if isinstance(value, str) else _as_tuple(value)
     if type(names) is int and names != 0:
         return names
     if isinstance(names, tuple) and names and all(isinstance(name, str) for name in names):
         return names
-    expected = "n for the first n columns, -n for the last n, or a list of names in quotes"
+    expected = "n for the first n columns, -n for the last n, or a list of names in quotes, such as 'y_*'"
     raise ValueError(f"'label_columns' must be {expected}; found {show(value)}")
+
+
+def _column_names(value: Any) -> Any:
+    names = (value,) if isinstance(value, str) else _as_tuple(value)
+    if isinstance(names, tuple) and names and all(isinstance(name, str) and name for name in names):
+        return names
+    raise ValueError(f"must be the name of a column or a list of names in quotes, found {show(value)}")
+
+
+def _one_hot(value: Any) -> Any:
+    return value if value is True else _column_names(value)
+
+
+def _words(value: Any) -> Any:
+    """Return words as text: YAML takes some of them for booleans and numbers."""
+    items = value if isinstance(value, (list, tuple)) else [value]
+    if not items or not all(isinstance(item, (str, int, float)) for item in items):
+        raise ValueError(f"'positive' must be a word or a list of words, found {show(value)}")
+    return tuple(str(item).lower() if isinstance(item, bool) else str(item) for item in items)
+
+
+def _labels(value: Any) -> Any:
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, (list, tuple)) and len(value) == 2 and all(isinstance(path, str) for path in value):
+        return tuple(value)
+    if isinstance(value, dict):
+        from mlrank.datasets.loading import source_options
+
+        try:
+            source_options({"labels": value})
+        except UserError as error:
+            raise ValueError(error.message) from error
+        return {"column": value["column"], **{key: value[key] for key in ("separator", "names") if key in value}}
+    expected = "a path, two paths (of the training and the test part), or {column: NAME, separator: ';'}"
+    raise ValueError(f"'labels' must be {expected}, found {show(value)}")
+
+
+def _text_columns(value: Any) -> Any:
+    from mlrank.datasets.loading import text_settings
+
+    columns = value if isinstance(value, dict) else dict.fromkeys(_column_names(value))
+    if not all(settings is None or isinstance(settings, dict) for settings in columns.values()):
+        raise ValueError("'text_columns' must be names, or a mapping such as {body: {max_features: 20000}}")
+    try:
+        text_settings(columns)
+    except UserError as error:
+        raise ValueError(error.message) from error
+    return {name: dict(settings or {}) for name, settings in columns.items()}
 
 
 def _variables(value: Any) -> Any:
@@ -94,6 +146,11 @@ def _repeated(key: str, what: str, values: tuple[Any, ...]) -> list[Problem]:
     ]
 
 
+def _is_bare(name: str | None) -> bool:
+    """Return whether a name is that of a data set rather than a path."""
+    return name is None or (Path(name).name == name and not Path(name).suffix)
+
+
 Count = Annotated[int, Field(ge=1)]
 Size = Annotated[int | float | None, BeforeValidator(_size)]
 MetricName = Annotated[str, BeforeValidator(metric_name)]
@@ -101,18 +158,32 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class DatasetConfig(BaseModel):
-    """A data set: a catalogue name or path, or the files to train and to test on."""
+    """A data set: a catalogue name or path, or the files to train and to test on; see `mlrank.load_dataset`.
+
+    `name` beside `train` is what to call it.
+    """
 
     model_config = _FROZEN
 
     name: Text | None = None
     train: Text | None = None
     test: Text | None = None
-    labels: Text | None = None
+    labels: Annotated[Any, BeforeValidator(_labels)] = None
     format: Text | None = None
     zero_based: bool | None = None
     features: Text | None = None
     label_columns: Annotated[Any, BeforeValidator(_label_columns)] = None
+    ignore_columns: Annotated[Any, BeforeValidator(_column_names)] = None
+    id_column: Text | None = None
+    group_column: Text | None = None
+    fold_column: Text | None = None
+    text_columns: Annotated[Any, BeforeValidator(_text_columns)] = None
+    one_hot: Annotated[Any, BeforeValidator(_one_hot)] = None
+    positive: Annotated[Any, BeforeValidator(_words)] = None
+    header: bool | None = None
+    separator: Text | None = None
+    decimal: Text | None = None
+    thousands: Text | None = None
     variables: Annotated[dict[str, str] | None, BeforeValidator(_variables)] = None
     impute: Annotated[str | None, BeforeValidator(one_of("way to impute", impute_names))] = None
 
@@ -121,24 +192,41 @@ class DatasetConfig(BaseModel):
     def _from_name(cls, value: Any) -> Any:
         if not isinstance(value, (str, dict, DatasetConfig)):
             raise ValueError(f"a data set is a name or path in quotes, or {{train: PATH}}; found {show(value)}")
+        if isinstance(value, dict) and "weight_column" in value:
+            message = (
+                "no solver takes weights of rows: leave 'weight_column' out, and name the column in 'ignore_columns'"
+            )
+            _raise_all([(("weight_column",), message)])
         return {"name": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _one_source(self) -> "DatasetConfig":
         found: list[Problem] = []
-        if (self.name is None) == (self.train is None):
-            given = "both" if self.name else "neither"
-            found.append((("name",) if self.name else (), f"a data set has either 'name' or 'train', found {given}"))
+        if self.name is None and self.train is None:
+            found.append(((), "a data set has 'name', a catalogue name or path, or 'train', a path; found neither"))
         if self.test is not None and self.train is None:
             found.append((("test",), "'test' needs 'train' beside it; a path by itself is the data set's name"))
         _raise_all(found)
         return self
 
+    def beside(self, folder: Path) -> "DatasetConfig":
+        """Return the data set with its relative paths as seen from a folder, where such files are."""
+
+        def moved(path: Any) -> Any:
+            if isinstance(path, tuple):
+                return tuple(map(moved, path))
+            there = isinstance(path, str) and not Path(path).is_absolute() and (folder / path).exists()
+            return str(folder / path) if there else path
+
+        keys = ("train", "test", "labels", "features", *(() if self.train or _is_bare(self.name) else ("name",)))
+        return self.model_copy(update={key: moved(getattr(self, key)) for key in keys})
+
     def resolved(self) -> str | YamlMapping:
         """Return the YAML value that reads back as an equal data set."""
-        given = self.model_dump(exclude_none=True)
-        if isinstance(self.label_columns, tuple):
-            given["label_columns"] = list(self.label_columns)
+        given = {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in self.model_dump(exclude_none=True).items()
+        }
         return str(self.name) if set(given) == {"name"} else given
 
 
@@ -276,10 +364,14 @@ class ExperimentConfig(BaseModel):
         """Where the values stand in the file that they were read from."""
         return self._places
 
-    def read_from(self, positions: Positions) -> "ExperimentConfig":
-        """Note where the values stand, and return self."""
-        self._places = Places(positions)
-        return self
+    def read_from(self, positions: Positions, path: Path) -> "ExperimentConfig":
+        """Return the configuration of a file: paths are as seen from it, and it notes where the values stand."""
+        found = self
+        if path.parent != Path():
+            datasets = tuple(dataset.beside(path.parent) for dataset in self.datasets)
+            found = self.model_copy(update={"datasets": datasets})
+        found._places = Places(positions)
+        return found
 
     @model_validator(mode="after")
     def _nothing_twice(self) -> "ExperimentConfig":

@@ -5,7 +5,7 @@ import json
 import os
 import tempfile
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 import platformdirs
 from scipy.sparse import csr_array, issparse
 
+from mlrank.datasets.columns import ListColumn, TextColumn
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats import Source, read
 from mlrank.errors import os_errors
@@ -41,7 +42,7 @@ def read_cached(key: str, source: Source) -> Dataset:
     UserError
         As the format's reader does.
     """
-    files = [path for path in (*source.parts, source.labels, source.features) if path is not None]
+    files = [path for path in (*source.parts, *source.label_files, source.features) if path is not None]
     if not all(path.is_file() for path in files) or sum(path.stat().st_size for path in files) < LEAST_BYTES:
         return read(key, source)
     copy = cache_folder() / "parsed" / f"{_digest(key, source, files)}.npz"
@@ -58,7 +59,8 @@ def _digest(key: str, source: Source, files: list[Path]) -> str:
     """Return a hash over the bytes of the files, the options given with them, and the code that reads them."""
     digest = hashlib.blake2b(digest_size=16)
     # Not where the files are, but what they are called: messages and notes name them.
-    options = replace(source, parts=(), labels=None, features=None)
+    labels = source.labels if isinstance(source.labels, ListColumn) else None
+    options = replace(source, parts=(), labels=labels, features=None)
     digest.update(
         repr((key, options, [path.name for path in files], len(source.parts), source.labels is None)).encode()
     )
@@ -82,7 +84,8 @@ def _store(copy: Path, dataset: Dataset) -> None:
 
 
 def _arrays(data: Dataset) -> dict[str, Any]:
-    words = [data.name, data.source, data.label_names, data.feature_names, data.notes, data.X.shape]
+    text = [asdict(column) for column in data.text]
+    words = [data.name, data.source, data.label_names, data.feature_names, data.notes, data.X.shape, data.ids, text]
     arrays: dict[str, Any] = {"words": np.frombuffer(json.dumps(words).encode(), np.uint8)}
     if issparse(data.X):
         arrays |= {"data": data.X.data, "indices": data.X.indices, "indptr": data.X.indptr}
@@ -93,15 +96,16 @@ def _arrays(data: Dataset) -> dict[str, Any]:
         arrays["known"] = np.packbits(data.known, axis=1)
     if data.official is not None:
         arrays |= {"train": data.official[0], "test": data.official[1]}
-    if data.fill is not None:
-        arrays["fill"] = data.fill
+    for name in ("fill", "groups", "folds"):
+        if getattr(data, name) is not None:
+            arrays[name] = getattr(data, name)
     return arrays
 
 
 def _load(copy: Path) -> Dataset:
     with open(copy, "rb") as file, np.load(file, allow_pickle=False) as archive:
         arrays = dict(archive)
-    name, source, labels, features, notes, shape = json.loads(arrays["words"].tobytes())
+    name, source, labels, features, notes, shape, ids, text = json.loads(arrays["words"].tobytes())
     X = arrays.get("X")
     if X is None:
         X = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(shape))
@@ -109,7 +113,13 @@ def _load(copy: Path) -> Dataset:
     known = np.unpackbits(arrays["known"], axis=1, count=len(labels)).view(np.bool_) if "known" in arrays else None
     official = (arrays["train"], arrays["test"]) if "train" in arrays else None
     names = tuple(labels), tuple(features)
-    return Dataset(name, X, Y, known, *names, official, source, arrays.get("fill"), tuple(notes))
+    described: dict[str, Any] = {
+        "ids": None if ids is None else tuple(ids),
+        "groups": arrays.get("groups"),
+        "folds": arrays.get("folds"),
+        "text": tuple(TextColumn(**{**column, "ngrams": tuple(column["ngrams"])}) for column in text),
+    }
+    return Dataset(name, X, Y, known, *names, official, source, arrays.get("fill"), tuple(notes), **described)
 
 
 def _prune(newest: Path) -> None:

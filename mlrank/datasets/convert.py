@@ -93,6 +93,12 @@ def _difference(dataset: Dataset, again: Dataset) -> str:
         return "read again, other label entries are unknown"
     if not _equal(again.X, dataset.X):
         return "read again, the features have other values"
+    for name in ("ids", "groups", "folds"):
+        mine, other = getattr(dataset, name), getattr(again, name)
+        if (mine is None) != (other is None) or (mine is not None and not np.array_equal(mine, other)):
+            return f"the {name} of its rows have no place in it; csv, tsv and parquet have one"
+    if dataset.text:
+        return "the terms of its texts are counted and weighted anew in each split; keep the texts"
     if (again.official is None) != (dataset.official is None):
         return "read again, the split is another"
     if again.official and dataset.official and not all(map(np.array_equal, again.official, dataset.official)):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features, read_only
+from mlrank.datasets.columns import TextColumn
 
 __all__ = ["Dataset"]
 
@@ -31,6 +32,14 @@ class Dataset:
         What was decided or changed while reading.
     stand_in : bool
         Whether the data were generated, so that no table made from them may be compared with a paper's.
+    ids : tuple of str or None
+        What the user calls the rows.
+    groups : (n_samples,) int64 ndarray or None
+        Rows of one group stay together in every split and fold.
+    folds : (n_samples,) int64 ndarray or None
+        The fold of each row, counted from 0, where the data say it.
+    text : tuple of TextColumn
+        The columns of text that features count the terms of.
 
     Raises
     ------
@@ -49,6 +58,10 @@ class Dataset:
     fill: FloatArray | None = None
     notes: tuple[str, ...] = ()
     stand_in: bool = False
+    ids: tuple[str, ...] | None = None
+    groups: IntArray | None = None
+    folds: IntArray | None = None
+    text: tuple[TextColumn, ...] = ()
 
     def __post_init__(self) -> None:
         X, Y = as_features(self.X), np.asarray(self.Y)
@@ -67,6 +80,10 @@ class Dataset:
         object.__setattr__(self, "Y", read_only(Y))
         if self.known is not None:
             object.__setattr__(self, "known", read_only(self.known))
+        for name in ("ids", "groups", "folds"):
+            found = getattr(self, name)
+            if found is not None and len(found) != n_samples:
+                raise ValueError(f"{name} has {len(found)} entries for {n_samples} rows")
         if self.official is not None:
             rows = np.concatenate(self.official)
             if not np.array_equal(np.sort(rows), np.arange(n_samples)):

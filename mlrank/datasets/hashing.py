@@ -12,7 +12,9 @@ __all__ = ["dataset_hash"]
 
 
 def dataset_hash(dataset: Dataset) -> str:
-    """Return 16 hex digits (BLAKE2b) over the arrays and the official split; names and source do not count.
+    """Return 16 hex digits (BLAKE2b) over the arrays, the official split, groups, folds and what texts are.
+
+    Names and source do not count.
 
     A dense and a sparse copy of the same numbers have different hashes, as solvers may round them differently.
     """
@@ -21,6 +23,8 @@ def dataset_hash(dataset: Dataset) -> str:
         # Names and shapes keep two arrays from being cut at another place with the same bytes.
         digest.update(f"{name} {array.dtype.str} {array.shape};".encode())
         digest.update(np.ascontiguousarray(array).data)
+    if dataset.text:
+        digest.update(repr(dataset.text).encode())
     return digest.hexdigest()
 
 
@@ -34,4 +38,5 @@ def _arrays(dataset: Dataset) -> list[tuple[str, Any]]:
         arrays.append(("known", dataset.known))
     if dataset.official is not None:
         arrays += [("train", dataset.official[0]), ("test", dataset.official[1])]
+    arrays += [(name, value) for name in ("groups", "folds") if (value := getattr(dataset, name)) is not None]
     return [(name, array.astype(array.dtype.newbyteorder("<"), copy=False)) for name, array in arrays]

@@ -11,7 +11,7 @@ import numpy as np
 from mlrank.arrays import Features, as_features
 from mlrank.datasets.formats import Source, find_format, format_of
 from mlrank.datasets.formats.base import StreamRequest
-from mlrank.datasets.formats.missing import nan_places
+from mlrank.datasets.formats.missing import filled
 from mlrank.datasets.formats.selection import Selection
 from mlrank.errors import UserError, check_regular, memory_errors
 
@@ -34,6 +34,8 @@ class RowStream:
         For formats that number features: whether they count from 0. Left out, the numbers are the features' names.
     cells : int
         Blocks have about so many cells at most, where the format allows to say so.
+    id_column : str, optional
+        The column of a table that names the rows; `ids` has the names of the rows read so far.
 
     Raises
     ------
@@ -48,6 +50,7 @@ class RowStream:
         format: str | None = None,
         zero_based: bool | None = None,
         cells: int = 1 << 22,
+        id_column: str | None = None,
     ) -> None:
         check_regular(path)
         self.path, self.selection, self.zero_based = path, selection, zero_based
@@ -56,6 +59,10 @@ class RowStream:
             raise UserError(f"features of the format '{self.format.key}' do not count from a number", path)
         self.rows = max(1, cells // len(selection.features))
         self.notes: list[str] = []
+        self.ids: list[str] = []
+        self.id_column = id_column
+        if id_column is not None and "id_column" not in self.format.options:
+            raise UserError(f"the format '{self.format.key}' has no columns that could name the rows", path)
         self.n_filled = 0
 
     def __iter__(self) -> Iterator[Features]:
@@ -63,9 +70,11 @@ class RowStream:
             yield from self._blocks()
 
     def _blocks(self) -> Iterator[Features]:
-        request = StreamRequest(self.path, self.selection, self.zero_based, self.rows, CHUNK_BYTES, self.notes)
+        about = (self.path, self.selection, self.zero_based, self.rows, CHUNK_BYTES)
+        request = StreamRequest(*about, self.notes, self.id_column, self.ids)
         for block in self.format.stream(request):
-            X = self._filled(as_features(block))
+            X, n_filled = filled(as_features(block), self.selection.fill)
+            self.n_filled += n_filled
             # The compiled readers refuse such numbers; files of arrays may hold them.
             values = X if isinstance(X, np.ndarray) else X.data
             if not np.isfinite(values).all():
@@ -75,19 +84,3 @@ class RowStream:
         if self.n_filled:
             owner = self.selection.owner
             self.notes.append(f"{self.n_filled} missing cells filled with the values that {owner} was fitted with")
-
-    def _filled(self, X: Features) -> Features:
-        """Fill cells that are NaN, if the selection has values for them."""
-        fill = self.selection.fill
-        if fill is None:
-            return X
-        rows, columns = nan_places(X)
-        if not rows.size:
-            return X
-        self.n_filled += rows.size
-        X = X.copy()
-        if isinstance(X, np.ndarray):
-            X[rows, columns] = fill[columns]
-        else:
-            X.data[np.isnan(X.data)] = fill[columns]
-        return X

@@ -19,7 +19,7 @@ from mlrank.records.identity import FitInputs, TrialPlace, drawn_seed, rows_hash
 from mlrank.records.sources import source_hashes
 from mlrank.search import STRATEGIES, Chain, Plan, Point, Task, count_fits, groups
 from mlrank.solvers import Capabilities
-from mlrank.splits import Split, kfold
+from mlrank.splits import Split, kfold, predefined_folds
 
 __all__ = ["Cell", "Outcome", "Trial", "cells"]
 
@@ -252,7 +252,14 @@ def cells(config: ExperimentConfig, data: SplitDataset) -> Iterator[Cell]:
         seed = drawn_seed(data=data.hash, split=split.name, seed=config.seed)
         Y = data.dataset.Y[split.train]
         with config.places.errors_at("search", about=f"'{data.dataset.name}': "):
-            pairs = kfold(Y if known is None else Y & known[split.train], search.folds, seed, search.stratified)
+            groups, own = data.dataset.groups, data.dataset.folds
+            pairs = None
+            if own is not None and config.split.kind != "predefined":
+                pairs = predefined_folds(own[split.train])
+            if pairs is None:
+                known_Y = Y if known is None else Y & known[split.train]
+                of_rows = None if groups is None else groups[split.train]
+                pairs = kfold(known_Y, search.folds, seed, search.stratified, of_rows)
         folds = tuple((split.train[train], split.train[test]) for train, test in pairs)
         of_folds = rows_hash(*(rows for pair in folds for rows in pair))
         inputs = FitInputs(

@@ -8,6 +8,7 @@ import numpy as np
 from mlrank.arrays import BoolArray
 from mlrank.config import DatasetConfig, ExperimentConfig
 from mlrank.datasets import Dataset, dataset_hash, hide_labels, load_dataset, subset
+from mlrank.datasets.columns import term_blocks
 from mlrank.errors import UserError
 from mlrank.search import TaskData
 from mlrank.splits import Split, make_splits
@@ -61,10 +62,19 @@ def prepare_data(config: ExperimentConfig, dataset: Dataset) -> SplitDataset:
         dataset, changes = subset(dataset, **config.subset.model_dump(), seed=config.seed)
     how = config.split.model_dump(exclude={"missing_labels"})
     with config.places.errors_at("split", about=f"'{dataset.name}': "):
-        splits = make_splits(dataset.Y, dataset.official, config.seed, **how)
+        splits = make_splits(
+            dataset.Y, dataset.official, config.seed, groups=dataset.groups, predefined=dataset.folds, **how
+        )
     known, known_notes = _known(config, dataset, splits)
     changes = [*changes, *_split_notes(config, splits), *_label_notes(dataset, splits), *known_notes]
-    task_data = TaskData(dataset.X, dataset.Y, known, feature_names=dataset.feature_names)
+    task_data = TaskData(
+        dataset.X,
+        dataset.Y,
+        known,
+        feature_names=dataset.feature_names,
+        groups=dataset.groups,
+        text=term_blocks(dataset.feature_names, dataset.text),
+    )
     return SplitDataset(dataset, dataset_hash(dataset), tuple(splits), tuple(changes), task_data)
 
 
@@ -89,10 +99,12 @@ def _known(config: ExperimentConfig, dataset: Dataset, splits: list[Split]) -> t
 
 
 def _load(entry: DatasetConfig) -> Dataset:
-    where = entry.train or entry.name
-    if where is None:
+    options = entry.model_dump(exclude={"name", "train"}, exclude_none=True)
+    if entry.train is not None:
+        return load_dataset(entry.train, name=entry.name, **options)
+    if entry.name is None:
         raise ValueError("a data set has a name or a file")
-    return load_dataset(where, **entry.model_dump(exclude={"name", "train"}))
+    return load_dataset(entry.name, **options)
 
 
 def _split_notes(config: ExperimentConfig, splits: list[Split]) -> Iterator[str]:
@@ -102,6 +114,8 @@ def _split_notes(config: ExperimentConfig, splits: list[Split]) -> Iterator[str]
         "per_class": f"one of {split.parts} parts of each label's rows, at least one row",
         "strata": f"{split.single} rows with one label and {split.multiple} with several",
     }
+    if split.kind == "predefined":
+        yield f"split into the {len(splits)} folds that the data say"
     if split.kind in how:
         sizes = sorted({len(part.train) for part in splits})
         rows = f"{sizes[0]} to {sizes[-1]}" if len(sizes) > 1 else str(sizes[0])

@@ -1,7 +1,7 @@
 """The record of a run: what it says of its data, method, search and fit."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 
 from mlrank.config import GridPoint
 from mlrank.experiment.cell import Cell, Outcome
@@ -93,6 +93,7 @@ def about_model(cell: Cell, record: RunRecord) -> dict[str, object]:
         # A kernel matrix has a column for each training row.
         "feature_names": tuple(names[row] for row in cell.split.train) if cell.method.pairwise else names,
         "config": cell.config.resolved(),
+        "text": tuple(asdict(column) for column in dataset.text),
         "fill": None if dataset.fill is None or cell.method.pairwise else tuple(dataset.fill.tolist()),
     }
 

@@ -103,7 +103,8 @@ def _write_plan(folder: RunFolder, config: ExperimentConfig, planned: Sequence[P
     folder.write_environment()
     for data, _ in planned:
         dataset = data.dataset
-        folder.write_names(dataset.name, data.hash, DataNames(dataset.label_names, dataset.feature_names))
+        names = DataNames(dataset.label_names, dataset.feature_names, dataset.ids)
+        folder.write_names(dataset.name, data.hash, names)
 
 
 def _pools(

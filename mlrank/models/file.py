@@ -8,12 +8,19 @@ from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray
+from mlrank.datasets.columns import TextColumn
+from mlrank.datasets.formats.base import StreamRequest
+from mlrank.datasets.formats.frames import FrameTable, stream_tables
+from mlrank.datasets.formats.missing import filled
+from mlrank.datasets.formats.selection import Selection
+from mlrank.datasets.memory import frame_of
 from mlrank.errors import UserError, check_regular, memory_errors
 from mlrank.models.header import FORMAT, KIND, Header, header_of
 from mlrank.models.predictor import Fit, Predictor, restored
+from mlrank.solvers import Capabilities
 from mlrank.stored import archive_bytes, dump_json, read_archive
 from mlrank.thresholds.cuts import check_scores
 
@@ -50,23 +57,54 @@ class StoredModel:
         """What missing cells of each feature are filled with, (n_features,); None where none may be missing."""
         return None if self.header.fill is None else np.array(self.header.fill)
 
-    def decision_function(self, X: Features) -> FloatArray:
+    @property
+    def text(self) -> tuple[TextColumn, ...]:
+        """The columns of text that features count the terms of."""
+        return tuple(TextColumn(**{**column.model_dump(), "ngrams": column.ngrams}) for column in self.header.text)
+
+    @property
+    def selection(self) -> Selection:
+        """The columns that the model takes."""
+        pairwise = Capabilities.of(self.predictor.model).pairwise
+        owner = "the model (kernel values with training rows)" if pairwise else "the model"
+        return Selection(self.feature_names, self.label_names, owner, self.fill, self.text)
+
+    def decision_function(self, X: Any) -> FloatArray:
         """Return scores (n_samples, n_labels), larger = more relevant.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) ndarray or sparse matrix in the order of `feature_names`; or a DataFrame or Arrow
+            table, whose columns are found by name, whatever their order, and may be more than the model uses
 
         Raises
         ------
         UserError
-            If the rows do not fit the model, or numbers in it are too large for finite scores.
+            If the rows do not fit the model, a column is missing, or numbers are too large for finite scores.
         """
+        rows = self._rows(X)
         with scoring():
-            scores = self.predictor.decision_function(X)
+            scores = self.predictor.decision_function(rows)
             check_scores(scores)
         return scores
 
-    def predict(self, X: Features) -> BoolArray:
-        """Return label sets (n_samples, n_labels); raises UserError as `decision_function` does."""
+    def predict(self, X: Any) -> BoolArray:
+        """Return label sets (n_samples, n_labels) of rows as `decision_function` takes them."""
+        rows = self._rows(X)
         with scoring():
-            return self.predictor.predict(X)[1]
+            return self.predictor.predict(rows)[1]
+
+    def _rows(self, X: Any) -> Features:
+        """Return the rows of a frame as the model takes them; arrays as they are."""
+        if isinstance(X, np.ndarray) or issparse(X):
+            return X
+        frame = frame_of(X)
+        if frame is None:
+            return X
+        table = FrameTable(Path("the frame"), frame)
+        request = StreamRequest(table.path, self.selection, None, max(len(frame), 1), 0, [])
+        (rows,) = stream_tables(request, table)
+        return filled(rows, self.fill)[0]
 
 
 @contextmanager

@@ -59,11 +59,24 @@ class _Data(BaseModel):
     n_train: int
 
 
+class _Text(BaseModel):
+    """A column of text, as `mlrank.datasets.columns.TextColumn` has it."""
+
+    model_config = _STRICT
+
+    column: str
+    max_features: int | None
+    ngrams: Annotated[tuple[Annotated[int, Field(ge=1, le=9)], ...], BeforeValidator(_tuple), Field(min_length=2)]
+    lowercase: bool
+    min_rows: int
+
+
 class Header(BaseModel):
     """Everything in a model file that is not an array.
 
     `sparse` says of what kind the features were, `parts` how scaling, projection, model and cut are put together again,
     `fill` what missing cells of each feature are filled with; files of models whose data had to be whole lack it.
+    `text` says how the terms of texts are counted.
     """
 
     model_config = _STRICT
@@ -86,6 +99,7 @@ class Header(BaseModel):
     commit: str | None
     parts: dict[str, Any]
     fill: Annotated[tuple[FiniteFloat, ...], BeforeValidator(_tuple)] | None = None
+    text: Annotated[tuple[_Text, ...], BeforeValidator(_tuple)] = ()
 
     @model_validator(mode="after")
     def _check_fill(self) -> "Header":
@@ -100,6 +114,8 @@ class Header(BaseModel):
             values[key] = short_names(values[key])
         if self.fill is None:
             del values["fill"]
+        if not self.text:
+            del values["text"]
         return values
 
 

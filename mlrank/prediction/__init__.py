@@ -1,6 +1,6 @@
 """Models at work: predictions for the rows of a file, and metrics on labelled data."""
 
-from mlrank.prediction.files import Done, predict_file, selection_of
+from mlrank.prediction.files import Done, predict_file
 from mlrank.prediction.judged import PARTS, JudgedModel, dataset_for_model, judge
 from mlrank.prediction.outputs import ENDINGS, output_format
 
@@ -13,5 +13,4 @@ __all__ = [
     "judge",
     "output_format",
     "predict_file",
-    "selection_of",
 ]

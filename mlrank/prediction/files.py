@@ -1,20 +1,18 @@
 """Predictions of a model for the rows of a file."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from mlrank.arrays import Features, IntArray
-from mlrank.datasets.formats.selection import Selection
 from mlrank.datasets.stream import RowStream
 from mlrank.errors import UserError
 from mlrank.models.file import StoredModel, scoring
 from mlrank.prediction.outputs import ScoredBlock, Wish, output_format, writer
-from mlrank.solvers import Capabilities
 
-__all__ = ["Done", "bounds_notes", "predict_file", "selection_of"]
+__all__ = ["Done", "bounds_notes", "predict_file"]
 
 # What a block of rows may take, in numbers of 8 bytes.
 BLOCK_CELLS = 1 << 22
@@ -28,13 +26,6 @@ class Done:
     notes: tuple[str, ...]
 
 
-def selection_of(model: StoredModel) -> Selection:
-    """Return the columns that a model takes."""
-    pairwise = Capabilities.of(model.predictor.model).pairwise
-    owner = "the model (kernel values with training rows)" if pairwise else "the model"
-    return Selection(model.feature_names, model.label_names, owner, model.fill)
-
-
 def predict_file(
     model: StoredModel,
     data: Path,
@@ -45,6 +36,7 @@ def predict_file(
     top: int | None = None,
     format: str | None = None,
     zero_based: bool | None = None,
+    id_column: str | None = None,
     progress: Callable[[int], None] = lambda n_rows: None,
 ) -> Done:
     """Write the label sets of the rows of a file, or their scores, or their best labels.
@@ -64,6 +56,7 @@ def predict_file(
     top : write so many of the best labels with their scores instead
     format : of `data`, where its ending does not tell
     zero_based : whether features of `data` count from 0; left out, their numbers are the names the model knows
+    id_column : column of a table that names the rows, which are written with the names
     progress : is called with the number of rows done
 
     Raises
@@ -77,9 +70,9 @@ def predict_file(
         raise UserError(
             "the scores of this model are no probabilities; train it with 'calibrate: sigmoid' or 'calibrate: isotonic'"
         )
-    wish = Wish(model.label_names, scores or proba, top)
+    wish = Wish(model.label_names, scores or proba, top, id_column)
     _check(wish, data, out)
-    stream = RowStream(data, selection_of(model), format, zero_based, BLOCK_CELLS)
+    stream = RowStream(data, model.selection, format, zero_based, BLOCK_CELLS, id_column)
     n_rows, bounded = 0, np.zeros(2, np.int64)
     with writer(out, wish) as sink:
         for X in _pieces(stream, _block_rows(model)):
@@ -89,7 +82,7 @@ def predict_file(
                     "time; ask for scores or for the best labels instead",
                     data,
                 )
-            sink.write(_predicted(model, X, wish, bounded))
+            sink.write(_predicted(model, X, wish, bounded, stream.ids[n_rows : n_rows + X.shape[0]]))
             n_rows += X.shape[0]
             progress(n_rows)
     return Done(n_rows, (*stream.notes, *bounds_notes(*bounded)))
@@ -112,14 +105,14 @@ def _check(wish: Wish, data: Path, out: Path) -> None:
         raise UserError("would be written over the data", out)
 
 
-def _predicted(model: StoredModel, X: Features, wish: Wish, bounded: IntArray) -> ScoredBlock:
+def _predicted(model: StoredModel, X: Features, wish: Wish, bounded: IntArray, ids: Sequence[str]) -> ScoredBlock:
     """Return the predictions of a block, and add to `bounded` how many label sets were filled up and shortened."""
     if wish.sets:
         with scoring():
             scores, counted = model.predictor.counted(X)
         bounded += (counted.n_filled, counted.n_shortened)
-        return ScoredBlock(scores, counted.sets)
-    return ScoredBlock(model.decision_function(X), None)
+        return ScoredBlock(scores, counted.sets, ids)
+    return ScoredBlock(model.decision_function(X), None, ids)
 
 
 def _block_rows(model: StoredModel) -> int:

@@ -17,7 +17,7 @@ from mlrank.datasets.loading import find_source, load_source
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import MetricValue, evaluate
 from mlrank.models.file import StoredModel, scoring
-from mlrank.prediction.files import bounds_notes, selection_of
+from mlrank.prediction.files import bounds_notes
 from mlrank.thresholds.cuts import check_scores
 
 __all__ = ["PARTS", "JudgedModel", "dataset_for_model", "judge"]
@@ -70,7 +70,7 @@ def judge(
     """
     dataset, by_number = _load(model, data, format, options)
     rows, part_name = _rows(dataset, part)
-    selection = selection_of(model)
+    selection = model.selection
     take, notes = _places(selection, dataset, by_number, options.get("zero_based"))
     X = _columns(take_rows(dataset.X, rows), take)
     Y, known, more = _labels(model, dataset, rows, by_number)
@@ -104,6 +104,9 @@ def _load(
         if form.by_columns and given.keys().isdisjoint(("labels", "label_columns")):
             given["label_columns"] = model.label_names
             format = form.by_columns
+        if "one_hot" in form.options:
+            # Other columns may hold anything.
+            given |= {"only": model.feature_names, "text": model.text}
         if "impute" in form.options and model.fill is not None:
             given.setdefault("impute", dict(zip(model.feature_names, model.fill.tolist(), strict=True)))
     source = find_source(data, format=format, **given)

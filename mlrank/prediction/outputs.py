@@ -1,4 +1,4 @@
-"""Files of predictions, written block by block: CSV, LIBSVM and npz."""
+"""Files of predictions, written block by block: CSV, LIBSVM, npz, JSON and Parquet."""
 
 import csv
 import io
@@ -6,7 +6,7 @@ import json
 import re
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,17 +21,29 @@ from mlrank.stored import numbered, zip_entry
 
 __all__ = ["ENDINGS", "ScoredBlock", "Wish", "best_labels", "output_format", "without_formula", "writer"]
 
-ENDINGS = {".csv": "csv", ".svm": "libsvm", ".libsvm": "libsvm", ".txt": "libsvm", ".npz": "npz"}
+ENDINGS = {
+    ".csv": "csv",
+    ".svm": "libsvm",
+    ".libsvm": "libsvm",
+    ".txt": "libsvm",
+    ".npz": "npz",
+    ".json": "json",
+    ".parquet": "parquet",
+}
 COPY_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What is to be written: label sets, all scores, or the `top` best labels of each row with their scores."""
+    """What is to be written: label sets, all scores, or the `top` best labels of each row with their scores.
+
+    `id_column` is what the names of the rows are called, where rows are written with names.
+    """
 
     labels: tuple[str, ...]
     scores: bool = False
     top: int | None = None
+    id_column: str | None = None
 
     @property
     def sets(self) -> bool:
@@ -40,10 +52,11 @@ class Wish:
 
 
 class ScoredBlock(NamedTuple):
-    """Predictions of some rows; `Y_pred` is None where only scores were asked for."""
+    """Predictions of some rows; `Y_pred` is None where only scores were asked for; the names of the rows, if any."""
 
     scores: FloatArray
     Y_pred: BoolArray | None
+    ids: Sequence[str] = ()
 
 
 class Writer(Protocol):
@@ -115,7 +128,8 @@ class _CsvWriter:
         numbers = range(1, (wish.top or 0) + 1)
         pairs = [f"{what}_{number}" for number in numbers for what in ("label", "score")]
         self.names = [without_formula(name) for name in wish.labels]
-        self._lines([pairs if wish.top else self.names])
+        first = [] if wish.id_column is None else [without_formula(wish.id_column)]
+        self._lines([first + (pairs if wish.top else self.names)])
 
     def write(self, block: ScoredBlock) -> None:
         """Write the rows of a block."""
@@ -123,10 +137,14 @@ class _CsvWriter:
             best = best_labels(block.scores, self.wish.top)
             values = np.take_along_axis(block.scores, best, axis=1).tolist()
             labels = self.names
-            self._lines(
+            rows = (
                 [cell for label, value in zip(row, its, strict=True) for cell in (labels[label], repr(value))]
                 for row, its in zip(best.tolist(), values, strict=True)
             )
+            self._lines(_named(rows, block.ids))
+        elif block.ids:
+            marks = block.scores.tolist() if block.Y_pred is None else block.Y_pred.astype(int).tolist()
+            self._lines(_named((list(map(repr, row)) for row in marks), block.ids))
         elif block.Y_pred is None:
             lines = (",".join(map(repr, row)) for row in block.scores.tolist())
             self.file.write(("\n".join(lines) + "\n").encode())
@@ -146,11 +164,20 @@ class _CsvWriter:
         """Write nothing more."""
 
 
+def _named(rows: Iterator[list[str]], ids: Sequence[str]) -> Iterator[list[str]]:
+    """Yield rows of cells, behind their names if they have any."""
+    if not ids:
+        yield from rows
+        return
+    for name, row in zip(ids, rows, strict=True):
+        yield [without_formula(name), *row]
+
+
 class _LibsvmWriter:
     """Lines "l,l" of label sets, " l:score l:score" of all scores, or both of the best labels, best first.
 
     Labels are numbered as in the data that the model was fitted to, or from 0 if they have names, which comment lines
-    at the top then tell.
+    at the top then tell. The name of a row stands behind it as a comment.
     """
 
     def __init__(self, file: IO[bytes], wish: Wish, path: Path, stack: ExitStack) -> None:
@@ -173,6 +200,9 @@ class _LibsvmWriter:
         else:
             # A row of one blank has no labels.
             lines = [self._labels(np.flatnonzero(row)) or " " for row in block.Y_pred]
+        if block.ids:
+            names = (json.dumps(name, ensure_ascii=False)[1:-1] for name in block.ids)
+            lines = [f"{line} # {name}" for line, name in zip(lines, names, strict=True)]
         self.file.write(("\n".join(lines) + "\n").encode())
 
     def _labels(self, places: IntArray) -> str:
@@ -191,6 +221,7 @@ class _NpzWriter:
 
     def __init__(self, file: IO[bytes], wish: Wish, path: Path, stack: ExitStack) -> None:
         self.file, self.wish, self.rows = file, wish, 0
+        self.ids: list[str] = []
         k = len(wish.labels)
         self.kinds: Mapping[str, tuple[Any, int]] = {"Y_pred": (np.bool_, k)}
         if wish.top:
@@ -213,6 +244,7 @@ class _NpzWriter:
         for name, (dtype, _) in self.kinds.items():
             self.raw[name].write(np.ascontiguousarray(found[name], dtype).data)
         self.rows += len(block.scores)
+        self.ids += block.ids
 
     def close(self) -> None:
         """Put the arrays together."""
@@ -226,6 +258,90 @@ class _NpzWriter:
                         member.write(piece)
             with archive.open(zip_entry("label_names.npy"), "w") as member:
                 np.lib.format.write_array(member, np.array(self.wish.labels), allow_pickle=False)
+            if self.wish.id_column is not None:
+                with archive.open(zip_entry("ids.npy"), "w") as member:
+                    np.lib.format.write_array(member, np.array(self.ids, dtype=np.str_), allow_pickle=False)
 
 
-_WRITERS: Mapping[str, Any] = {"csv": _CsvWriter, "libsvm": _LibsvmWriter, "npz": _NpzWriter}
+class _JsonWriter:
+    """A list with an object for each row: "labels" (those predicted, or the best with "scores"), or "scores" by label.
+
+    "id" is the name of the row, where rows have names.
+    """
+
+    def __init__(self, file: IO[bytes], wish: Wish, path: Path, stack: ExitStack) -> None:
+        self.file, self.wish, self.first = file, wish, True
+        file.write(b"[")
+
+    def write(self, block: ScoredBlock) -> None:
+        """Write the rows of a block."""
+        for row, found in enumerate(_objects(block, self.wish)):
+            named = {"id": block.ids[row], **found} if block.ids else found
+            text = json.dumps(named, ensure_ascii=False, allow_nan=False)
+            self.file.write(f"{'' if self.first else ','}\n{text}".encode())
+            self.first = False
+
+    def close(self) -> None:
+        """Close the list."""
+        self.file.write(b"\n]\n")
+
+
+def _objects(block: ScoredBlock, wish: Wish) -> Iterator[dict[str, object]]:
+    if wish.top:
+        best = best_labels(block.scores, wish.top)
+        for places, values in zip(best, np.take_along_axis(block.scores, best, axis=1), strict=True):
+            yield {"labels": [wish.labels[place] for place in places], "scores": values.tolist()}
+    elif block.Y_pred is None:
+        for values in block.scores:
+            yield {"scores": dict(zip(wish.labels, values.tolist(), strict=True))}
+    else:
+        for marks in block.Y_pred:
+            yield {"labels": [wish.labels[place] for place in np.flatnonzero(marks)]}
+
+
+class _ParquetWriter:
+    """The columns of the CSV file, with types: booleans, numbers, and text."""
+
+    def __init__(self, file: IO[bytes], wish: Wish, path: Path, stack: ExitStack) -> None:
+        try:
+            import pyarrow.parquet  # noqa: F401
+        except ImportError as error:
+            raise UserError("Parquet needs the package pyarrow: install mlrank[parquet]", path) from error
+        self.file, self.wish = file, wish
+        self.writer: Any = None
+        if wish.id_column in wish.labels:
+            raise UserError(f"a label and the column of names are both called {wish.id_column!r}", path)
+
+    def write(self, block: ScoredBlock) -> None:
+        """Write the rows of a block."""
+        import pyarrow as pa
+        from pyarrow.parquet import ParquetWriter
+
+        columns: dict[str, Any] = {} if self.wish.id_column is None else {self.wish.id_column: pa.array(block.ids)}
+        if self.wish.top:
+            best = best_labels(block.scores, self.wish.top)
+            names, values = np.array(self.wish.labels), np.take_along_axis(block.scores, best, axis=1)
+            for place in range(self.wish.top):
+                columns[f"label_{place + 1}"] = pa.array(names[best[:, place]])
+                columns[f"score_{place + 1}"] = pa.array(values[:, place])
+        else:
+            found = block.scores if block.Y_pred is None else block.Y_pred
+            columns |= {name: pa.array(found[:, place]) for place, name in enumerate(self.wish.labels)}
+        table = pa.table(columns)
+        if self.writer is None:
+            self.writer = ParquetWriter(self.file, table.schema)
+        self.writer.write_table(table)
+
+    def close(self) -> None:
+        """Write what comes last."""
+        if self.writer is not None:
+            self.writer.close()
+
+
+_WRITERS: Mapping[str, Any] = {
+    "csv": _CsvWriter,
+    "libsvm": _LibsvmWriter,
+    "npz": _NpzWriter,
+    "json": _JsonWriter,
+    "parquet": _ParquetWriter,
+}

@@ -33,10 +33,11 @@ CONTENTS = ("config.yaml", "trials.jsonl", PLANNED, "runs")
 
 
 class DataNames(NamedTuple):
-    """Names of the labels and of the features of a data set."""
+    """Names of the labels, of the features, and of the rows of a data set; None where rows have none."""
 
     labels: tuple[str, ...]
     features: tuple[str, ...]
+    rows: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -285,9 +286,12 @@ class RunFolder:
             raise UserError(message, path) from error
 
     def write_names(self, dataset: str, data_hash: str, names: DataNames) -> None:
-        """Write the names of a data set's labels and features, which readers of its runs need."""
+        """Write the names of a data set's labels, features and rows, which readers of its runs need."""
         path = self._names_path(dataset, data_hash)
-        content = dump_json({"labels": short_names(names.labels), "features": short_names(names.features)}).encode()
+        values = {"labels": short_names(names.labels), "features": short_names(names.features)}
+        if names.rows is not None:
+            values["rows"] = short_names(names.rows)
+        content = dump_json(values).encode()
         if not path.exists() or path.read_bytes() != content:
             write_atomic(path, content)
 
@@ -304,7 +308,8 @@ class RunFolder:
             content = path.read_bytes()
         try:
             values = json.loads(content)
-            names = DataNames(_full_names(values["labels"]), _full_names(values["features"]))
+            rows = _full_names(values["rows"]) if "rows" in values else None
+            names = DataNames(_full_names(values["labels"]), _full_names(values["features"]), rows)
             if (len(names.labels), len(names.features)) != (record.dataset.n_labels, record.dataset.n_features):
                 raise ValueError("of another data set")
         except (ValueError, KeyError, TypeError) as error:

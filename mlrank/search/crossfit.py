@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.arrays import Features, FloatArray
+from mlrank.arrays import Features, FloatArray, IntArray
 from mlrank.solvers import TrainingSet
 from mlrank.splits import kfold
 
@@ -22,7 +22,12 @@ def own_scores(model: Any, train: TrainingSet) -> FloatArray:
     return found
 
 
-def heldout_scores(train: TrainingSet, seed: int, score: Callable[[TrainingSet, Features], FloatArray]) -> FloatArray:
+def heldout_scores(
+    train: TrainingSet,
+    seed: int,
+    score: Callable[[TrainingSet, Features], FloatArray],
+    groups: IntArray | None = None,
+) -> FloatArray:
     """Return scores of the training rows, each from a fit that did not see its labels.
 
     Parameters
@@ -30,9 +35,10 @@ def heldout_scores(train: TrainingSet, seed: int, score: Callable[[TrainingSet, 
     train : TrainingSet
     seed : int, of the folds
     score : gives the scores of some rows by a fit on a training set
+    groups : rows of one group are held out together
     """
     scores = np.empty(train.Y.shape)
-    for kept, held in kfold(train.Y, HELDOUT_FOLDS, seed, stratified=True):
+    for kept, held in kfold(train.Y, HELDOUT_FOLDS, seed, stratified=True, groups=groups):
         # For a solver that uses unlabeled rows, held-out ones keep their features.
         part = train.take(kept) if train.X_unlabeled is None else train.hide_labels(held)
         scores[held] = score(part, train.features(held, kept))

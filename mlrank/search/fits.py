@@ -259,7 +259,7 @@ class _FitCache:
             found: FloatArray = solver.fit(part).decision_function(X_held)
             return found
 
-        return heldout_scores(self.rows.train, point.seed, score)
+        return heldout_scores(self.rows.train, point.seed, score, self.rows.groups)
 
 
 def project(chain: Chain, point: Point, train: TrainingSet) -> tuple[Any, TrainingSet]:

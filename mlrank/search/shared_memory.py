@@ -16,6 +16,7 @@ from scipy.sparse import csr_array, issparse
 from mlrank.arrays import Features, read_only
 from mlrank.errors import UserError
 from mlrank.processes import process_started
+from mlrank.scaling import TermBlock
 from mlrank.search.neighbor_cache import FileNeighborCache
 from mlrank.search.task_data import TaskData
 
@@ -32,15 +33,18 @@ class SharedData:
     shape: tuple[int, int] | None
     masked: bool
     named: bool
+    grouped: bool = False
+    text: tuple[TermBlock, ...] = ()
 
     @classmethod
     def write(cls, folder: Path, task_data: TaskData) -> "SharedData":
         """Write the arrays into a new folder below `folder`."""
         X = task_data.X
         parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr} if issparse(X) else {"X": X}
+        more = {"known": task_data.known, "groups": task_data.groups}
         try:
             inside = tempfile.mkdtemp(dir=folder)
-            for name, part in {**parts, "Y": task_data.Y, "known": task_data.known}.items():
+            for name, part in {**parts, "Y": task_data.Y, **more}.items():
                 if part is not None:
                     np.save(f"{inside}/{name}.npy", part)
             if task_data.feature_names is not None:
@@ -48,13 +52,16 @@ class SharedData:
         except OSError as error:
             raise UserError(f"cannot map the data for the workers: {(error.strerror or '').lower()}", folder) from error
         shape = X.shape if issparse(X) else None
-        return cls(inside, shape, task_data.known is not None, task_data.feature_names is not None)
+        masked, named = task_data.known is not None, task_data.feature_names is not None
+        return cls(inside, shape, masked, named, task_data.groups is not None, task_data.text)
 
     def open(self) -> TaskData:
         """Return the table; nothing is read before it is used."""
         known = self._map("known") if self.masked else None
         names = tuple(json.loads(Path(self.folder, "names.json").read_text(encoding="utf-8"))) if self.named else None
-        return TaskData(self._features(), self._map("Y"), known, FileNeighborCache(self.folder), names)
+        groups = self._map("groups") if self.grouped else None
+        cache = FileNeighborCache(self.folder)
+        return TaskData(self._features(), self._map("Y"), known, cache, names, groups, self.text)
 
     def _features(self) -> Features:
         if self.shape is None:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.arrays import BoolArray, Features, take_rows
-from mlrank.scaling import SCALERS, Scaling
+from mlrank.arrays import BoolArray, Features, IntArray, take_rows
+from mlrank.scaling import Scaling, TermBlock, fit_scaling
 from mlrank.search.neighbor_cache import FileNeighborCache, MemoryNeighborCache
 from mlrank.search.tasks import Task
 from mlrank.solvers import Capabilities, TrainingSet
@@ -24,6 +24,10 @@ class TaskData:
     neighbor_cache : MemoryNeighborCache, FileNeighborCache or None
         Neighbors of rows that earlier tasks computed.
     feature_names : tuple of str or None
+    groups : (n_samples,) int64 ndarray or None
+        Rows of one group stay together where training rows are divided.
+    text : tuple of TermBlock
+        Features that count the terms of texts.
     """
 
     X: Features
@@ -31,6 +35,8 @@ class TaskData:
     known: BoolArray | None = None
     neighbor_cache: MemoryNeighborCache | FileNeighborCache | None = None
     feature_names: tuple[str, ...] | None = None
+    groups: IntArray | None = None
+    text: tuple[TermBlock, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,7 @@ class TaskRows:
         What the fit is judged on.
     notes : what was changed
     scaling : what scaled them
+    groups : of the training rows
     """
 
     train: TrainingSet
@@ -52,6 +59,7 @@ class TaskRows:
     test: TrainingSet
     notes: tuple[str, ...]
     scaling: Scaling
+    groups: IntArray | None = None
 
     @classmethod
     def of(cls, task: Task, task_data: TaskData) -> "TaskRows":
@@ -60,7 +68,7 @@ class TaskRows:
         able = Capabilities.of(solver)
         columns = task.columns
         X = take_rows(task_data.X, task.train, columns)
-        scaling = SCALERS[task.chain.scale]().fit(X)
+        scaling = fit_scaling(task.chain.scale, X, task_data.text)
         mask = None if task_data.known is None else task_data.known[task.mask]
         Y, known = _labels(task_data.Y, mask, task.train)
         Y_test, known_test = _labels(task_data.Y, mask, task.test)
@@ -76,9 +84,10 @@ class TaskRows:
         # What is measured of a run, its seconds and its memory, is that of a whole fit: it finds neighbours itself.
         cache = None if task.refit else task_data.neighbor_cache
         names = task_data.feature_names if columns is None else None
+        groups = None if task_data.groups is None else task_data.groups[task.train]
         train = TrainingSet(scaling(X), Y, unlabeled, heeded, columns is not None, cache, names)
         test = TrainingSet(scaling(take_rows(task_data.X, task.test, columns)), Y_test, known=known_test)
-        return cls(train, known, test, tuple(filter(None, notes)), scaling)
+        return cls(train, known, test, tuple(filter(None, notes)), scaling, groups)
 
 
 def _labels(Y: BoolArray, mask: BoolArray | None, rows: Any) -> tuple[BoolArray, BoolArray | None]:

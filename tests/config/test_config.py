@@ -414,7 +414,7 @@ def test_names_that_can_be_files(parse, name):
             "{kind: kfolds}",
             [
                 "3:15: unknown kind of split 'kfolds'. Did you mean 'kfold'? "
-                "Known: holdout, kfold, official, per_class, strata."
+                "Known: holdout, kfold, official, per_class, predefined, strata."
             ],
         ),
         ("{kind: kfold, folds: 1}", ["3:29: 'folds' must be 2 or more, found 1"]),
@@ -470,15 +470,16 @@ def test_bad_split(lines, split, expected):
         ("[1e3]", ["2:12: a data set is a name or path in quotes, or {train: PATH}; found 1000.0"]),
         ("['']", ["2:12: 'name' must be text of one character or more, found ''"]),
         ("[a, b, a]", ["2:18: the data set 'a' is listed twice"]),
-        ("[{name: a, train: b}]", ["2:13: a data set has either 'name' or 'train', found both"]),
-        ("[{labels: b}]", ["2:12: a data set has either 'name' or 'train', found neither"]),
+        ("[{labels: b}]", ["2:12: a data set has 'name', a catalogue name or path, or 'train', a path; found neither"]),
         ("[{name: a, test: b}]", ["2:22: 'test' needs 'train' beside it; a path by itself is the data set's name"]),
         ("[{train: a, zero_based: 1}]", ["2:35: 'zero_based' must be true or false, found 1"]),
         (
             "[{trian: a}]",
             [
                 "2:13: unknown key of datasets 'trian'. Did you mean 'train'? "
-                "Known: features, format, impute, label_columns, labels, name, test, train, variables, zero_based."
+                "Known: decimal, features, fold_column, format, group_column, header, id_column, ignore_columns, "
+                "impute, label_columns, labels, name, one_hot, positive, separator, test, text_columns, thousands, "
+                "train, variables, zero_based."
             ],
         ),
     ],

@@ -173,9 +173,11 @@ def test_a_stray_large_number_does_not_fill_the_memory(tmp_path):
     assert refused(tmp_path, "0 1:1\n0 2147483646:1\n") == (
         "a.svm:2:3: feature number 2147483646: more than 8388608 are not supported"
     )
-    assert (
-        refused(tmp_path, "0,2000000 1:1\n") == "a.svm:1:3: label number 2000000: more than 1048576 are not supported"
-    )
+    # Of labels the numbers that occur are read.
+    data = load(tmp_path, "0,2000000000 1:1\n7 1:1\n")
+    assert data.label_names == ("0", "7", "2000000000")
+    assert data.Y.tolist() == [[True, False, True], [False, True, False]]
+    assert data.notes[1] == "3 labels, the numbers that occur between 0 and 2000000000"
 
 
 def test_nothing_to_read(tmp_path):

@@ -57,7 +57,6 @@ def test_a_filter_that_came_after_makes_the_count_worthless(tmp_path):
         ("'x: -C -9'", {}, "-9 says that 9 of 4 columns"),
         ("'x: -C 0'", {}, "0 says that 0 of 4 columns"),
         ("'x: -C 3'", {}, "label 'x' must have"),
-        ("'x: -C 4'", {"label_columns": -1}, "label 'y' must have the values 0,1, found 'f,t'"),
         ("'x: -C 2'", {"label_columns": ["bc"]}, "unknown label column 'bc'. Did you mean 'b c'?"),
         ("'x: -C 2'", {"label_columns": ["a", "a"]}, "the label column 'a' is named twice"),
         ("x", {"format": "meka"}, "has no -C n"),

@@ -11,7 +11,8 @@ from scipy.io import savemat
 
 from mlrank import load_dataset
 from mlrank.datasets import cache, dataset_hash, subset
-from mlrank.datasets.formats import parquet, text
+from mlrank.datasets.formats import text
+from mlrank.datasets.formats.frames import parquet_table, plain
 
 N, D, K = 6000, 100, 4
 FEATURES, LABELS = [f"f{j}" for j in range(D)], [f"l{j}" for j in range(K)]
@@ -23,7 +24,7 @@ FEATURES, LABELS = [f"f{j}" for j in range(D)], [f"l{j}" for j in range(K)]
 # npz: the library reads straight into X; a mask of cells that are infinite or NaN is an eighth of X.
 # MAT-files hold columns: the variable as it is stored, then X in rows, one copy; and the mask.
 # Parquet: some columns at a time, through pandas; pyarrow's own memory is not seen here.
-PEAKS = {"arff": 1.4, "csv": 1.4, "tsv": 1.4, "npz": 1.3, "mat": 2.3, "split.mat": 2.3, "parquet": 1.5}
+PEAKS = {"arff": 1.4, "csv": 1.5, "tsv": 1.5, "npz": 1.3, "mat": 2.3, "split.mat": 2.3, "parquet": 1.5}
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,8 @@ def traced(work):
 @pytest.fixture(autouse=True)
 def small_blocks_and_no_copies_on_disk(monkeypatch, tmp_path):
     monkeypatch.setattr(text, "BLOCK_SIZE", 1 << 14)
-    monkeypatch.setattr(parquet, "BATCH_CELLS", N * 10)
+    monkeypatch.setattr(plain, "BLOCK_CELLS", 1 << 14)
+    monkeypatch.setattr(parquet_table, "BATCH_CELLS", N * 10)
     monkeypatch.setattr(cache, "LEAST_BYTES", 1 << 60)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 

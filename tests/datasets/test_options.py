@@ -43,7 +43,7 @@ def test_options_reach_the_readers_and_survive_writing(tmp_path):
             "c.yaml:3:34: 'variables' must be a mapping such as {X: data, Y: target}, found 'b'",
         ),
         (
-            "train: a, label_columns: x",
+            "train: a, label_columns: 1.5",
             "c.yaml:3:38: 'label_columns' must be n for the first n columns, -n for the last",
         ),
         ("train: a, label_columns: 0", "c.yaml:3:38: 'label_columns' must be n for"),

@@ -51,14 +51,14 @@ def test_empty_cells_are_missing(tmp_path):
     ("table", "said"),
     [
         ("x,l\n1,2\n", "t.csv:2:3: 'l' takes 0 or 1, found '2'"),
-        ("x,l\nred,1\n", "t.csv:2:1: attribute 'x' is numeric, found 'red'"),
+        (
+            "x,l\nred,1\n",
+            "t.csv:2:1: column 'x' holds text, found 'red': say one_hot for categories",
+        ),
         ("x,l\n1\n", "t.csv:2:2: the row ends after 1 of 2 values"),
         ("x,l\n1,1,1\n", "t.csv:2:4: the row has more than the 2 values"),
-        ("x,l\n% 1,1\n", "t.csv:2:1: found '%' where a number belongs"),
-        (
-            "x;l\n1;1\n",
-            "t.csv:1:1: a header line of one column: columns are separated by commas; this one seems to use ';'",
-        ),
+        ("x,l\n% 1,1\n", "t.csv:2:1: column 'x' holds text, found '% 1'"),
+        ("x\n1\n", "t.csv:1:1: a first line of one column: columns are separated by commas"),
         ("x,x,l\n1,1,1\n", "t.csv:1: two columns are named 'x'"),
         ("x,,l\n1,1,1\n", "t.csv:1: column 2 has no name"),
         ('x,"l\n1,1\n', "t.csv:1:1: the header line is no CSV"),
@@ -113,9 +113,12 @@ def test_parquet_with_missing_cells(parquet):
 @pytest.mark.parametrize(
     ("columns", "said"),
     [
-        ({"x": ["a", "b"], "l": [0, 1]}, "column 'x' holds str, not numbers"),
-        ({"x": [1.0, np.inf], "l": [0, 1]}, "row 2 of column 'x' is infinite"),
-        ({"x": [1, 2], "l": [0, 3]}, "row 2: 'l' takes 0 or 1, found 3"),
+        (
+            {"x": ["a", "b"], "l": [0, 1]},
+            "row 1: column 'x' holds text, found 'a': say one_hot for categories",
+        ),
+        ({"x": [1.0, np.inf], "l": [0, 1]}, "row 2: 'x' is infinite"),
+        ({"x": [1, 2], "l": [0, 3]}, "row 2: 'l' takes 0 or 1, found '3'"),
         ({"x": [1, 2], "m": [0, 1]}, "unknown label column 'l'"),
         ({"x": [], "l": []}, "holds no rows"),
     ],

@@ -44,16 +44,19 @@ def test_the_same_table_as_csv_is_the_same_data(tmp_path):
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("a\tl\n1,5\t1\n", "t.tsv:2:2: found ',' where a number belongs"),
+        (
+            "a\tl\n1,5\t1\nx\t1\n3\t1\n4\t1\n",
+            "t.tsv:2:1: column 'a' holds '1,5': set decimal and thousands to say how numbers are written",
+        ),
         (
             "a\tl\n1\t1 2\n",
-            "t.tsv:2:5: expected a tab after the value of 'l', found '2'; values with blanks need quotes",
+            "t.tsv:2:3: 'l' has the word '1 2' alone: set positive to what means that a row has it",
         ),
         ("a\tl\n1\n", "t.tsv:2:2: the row ends after 1 of 2 values"),
-        ("a\tl\nz\t1\n", "t.tsv:2:1: attribute 'a' is numeric, found 'z'"),
+        ("a\tl\n2\t1\nz\t1\n3\t0\n", "t.tsv:3:1: column 'a' is numeric, found 'z'"),
         (
             "a,l\n1,1\n",
-            "t.tsv:1:1: a header line of one column: columns are separated by tabs; this one seems to use ','",
+            "t.tsv:1:1: a first line of one column: columns are separated by tabs; this one seems to use ','",
         ),
         ("a\tl\n\t1\n", "t.tsv:2:1: the value of 'a' is missing: set impute to mean, median or zero to have it filled"),
     ],

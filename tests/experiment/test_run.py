@@ -45,7 +45,7 @@ def test_runs_know_the_names_of_their_labels_and_features(tmp_path):
     folder = run(config, tmp_path / "r", jobs=1)
     (data,) = plan(config)
     for record in folder.runs():
-        assert folder.names(record) == (data.dataset.label_names, data.dataset.feature_names)
+        assert folder.names(record) == (data.dataset.label_names, data.dataset.feature_names, None)
 
 
 class Cut(Exception):

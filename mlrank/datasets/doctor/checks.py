@@ -170,9 +170,9 @@ def _labels(dataset: Dataset, places: DataPositions) -> Iterator[CheckupFinding]
 
 def _header_count(place: DataSource) -> Iterator[CheckupFinding]:
     """Compare the XML's labels with what the relation's name says in MEKA's way."""
-    if place.key != "mulan" or place.source.labels is None:
+    if place.key != "mulan" or place.source.name_file is None:
         return
-    header, tree = read_header(place.source.parts[0])[0], read_labels(place.source.labels)
+    header, tree = read_header(place.source.parts[0])[0], read_labels(place.source.name_file)
     count = meka_labels(header.relation)
     if count is None or not 0 < abs(count) < len(header.attributes):
         return
@@ -181,7 +181,7 @@ def _header_count(place: DataSource) -> Iterator[CheckupFinding]:
         odd = sorted(names ^ set(tree.names))
         message = f"the relation's name says -C {count}, the XML names other labels: {_list(odd, len(odd))}"
         yield CheckupFinding(
-            "warning", "label_names", message, len(odd), (f"{place.source.labels}:1", f"{header.path}:1")
+            "warning", "label_names", message, len(odd), (f"{place.source.name_file}:1", f"{header.path}:1")
         )
 
 

@@ -49,8 +49,8 @@ class DataPositions:
     def labels(self, names: Iterable[str]) -> dict[str, str]:
         """Return the positions of labels."""
         known: Mapping[str, str] = {}
-        if self.source.labels:
-            known = _positions(read_labels(self.source.labels))
+        if self.source.name_file:
+            known = _positions(read_labels(self.source.name_file))
         elif self._columns.labels:
             known = {name: f"{self.source.parts[0]}:{line}" for name, line in self._columns.lines.items()}
         return {name: known.get(name) or self._head() for name in names}

@@ -55,10 +55,12 @@ def read(key: str, source: Source) -> Dataset:
     """
     form = find_format(key)
     check_impute(source.impute)
-    for option in (field.name for field in fields(Source) if field.name != "parts"):
+    for option in (field.name for field in fields(Source) if field.name not in ("parts", "only", "text")):
         value = getattr(source, option)
         if value is not None and option not in form.options:
             bare = f"'{option}' has no effect with format '{key}', which uses {', '.join(form.options)}"
+            if option == "labels" and not isinstance(value, Path):
+                bare = f"a column or files of labels go with tables (csv, tsv, parquet), not with format '{key}'"
             raise UserError(form.no_effect.get(option, bare), value if isinstance(value, Path) else source.parts[0])
     return form.read(source)
 

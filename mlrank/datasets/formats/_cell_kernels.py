@@ -90,7 +90,9 @@ def dense_rows(
                 if how != EXACT:
                     if n_slow >= slow.shape[0]:
                         return codes.NO_ROOM, at, j, row
-                    slow[n_slow, 0], slow[n_slow, 1], slow[n_slow, 2] = at, stop, row * X.shape[1] + target[j]
+                    quote = 1 if text[at] == SINGLE or text[at] == DOUBLE else 0
+                    slow[n_slow, 0], slow[n_slow, 1] = at + quote, stop - quote
+                    slow[n_slow, 2] = row * X.shape[1] + target[j]
                     n_slow += 1
                 if to_y[j]:
                     Y[row, target[j]] = value != 0.0
@@ -108,10 +110,15 @@ def dense_rows(
                 if code != codes.DONE:
                     return code, at, j, row
                 if kind[j] == NOMINAL:
-                    X[row, column[found]] = 1.0
+                    if to_y[j]:
+                        Y[row, target[j]] = column[found] == 1
+                    else:
+                        X[row, column[found]] = 1.0
             at = stop
         at = skip_blanks(text, at)
         if text[at] != NEWLINE and text[at] != PERCENT:
+            if text[at] == COMMA and text[skip_blanks(text, at + 1)] == OPEN:
+                return codes.WEIGHT, skip_blanks(text, at + 1), n_attributes - 1, row
             return codes.TOO_MANY if text[at] == COMMA else codes.AFTER_CELL, at, n_attributes - 1, row
         row += 1
         at = line_end(text, at) + 1
@@ -167,7 +174,8 @@ def sparse_rows(
                     if entry >= room or n_slow >= slow.shape[0]:
                         return codes.NO_ROOM, start, j
                     if how != EXACT:
-                        slow[n_slow, 0], slow[n_slow, 1], slow[n_slow, 2] = start, stop, entry
+                        quote = 1 if text[start] == SINGLE or text[start] == DOUBLE else 0
+                        slow[n_slow, 0], slow[n_slow, 1], slow[n_slow, 2] = start + quote, stop - quote, entry
                         n_slow += 1
                     data[entry], indices[entry] = value, target[j]
                     entry += 1
@@ -180,6 +188,8 @@ def sparse_rows(
                     n_missing += 1
                 elif code != codes.DONE:
                     return code, start, j
+                elif kind[j] == NOMINAL and to_y[j]:
+                    Y[row, target[j]] = column[found] == 1
                 elif kind[j] == NOMINAL:
                     if entry >= room:
                         return codes.NO_ROOM, start, j
@@ -189,6 +199,8 @@ def sparse_rows(
             if code != codes.DONE:
                 return code, at, j
         at = skip_blanks(text, at + 1)
+        if text[at] == COMMA and text[skip_blanks(text, at + 1)] == OPEN:
+            return codes.WEIGHT, skip_blanks(text, at + 1), 0
         if text[at] != NEWLINE and text[at] != PERCENT:
             return codes.AFTER_ROW, at, 0
         # What a row leaves out has the first declared value; listed are the attributes for which that is not 0.
@@ -263,15 +275,15 @@ def _next_pair(text: Any, at: int) -> tuple[int, int]:
 
 @njit(**INNER)
 def _numeric_cell(text: Any, at: int, closing: int, binary: bool, empty: bool) -> tuple[int, int, float, int]:
-    """Read a number, or a 0 or 1 that may be quoted; return (code, stop, value, how exact).
+    """Read a number, or a 0 or 1, that may be quoted; return (code, stop, value, how exact).
 
     `empty` says that a cell of nothing is a missing one.
     """
     value, stop, how = number(text, at)
-    if how == NO_NUMBER and binary and (text[at] == SINGLE or text[at] == DOUBLE):
+    if how == NO_NUMBER and (text[at] == SINGLE or text[at] == DOUBLE):
         value, stop, how = number(text, at + 1)
         if text[stop] != text[at]:
-            return codes.NOT_BINARY, at, 0.0, EXACT
+            return (codes.NOT_BINARY if binary else codes.NOT_A_NUMBER), at, 0.0, EXACT
         stop += 1
     ends = text[stop] == BLANK or text[stop] == PERCENT or ends_cell(text[stop], closing)
     if ends and how != NO_NUMBER and not (binary and (how != EXACT or (value != 0.0 and value != 1.0))):

@@ -31,6 +31,7 @@ LABEL_AFTER_BLANK = 22
 NO_LABELS = 23
 # An array is full: a mistake in the sizes that the caller computed, never in the file.
 NO_ROOM = 24
+WEIGHT = 25
 
 # What an attribute's cells hold: a number, 0 or 1, one of a list of values (one column each), or paths of classes.
 NUMERIC, BINARY, NOMINAL, CLASSES = range(4)

@@ -111,7 +111,7 @@ def arrays_dataset(
     Y, known = labels[0] if len(labels) == 1 else _labels_below(labels)
     if X.shape[0] != Y.shape[0]:
         raise UserError(f"X has {X.shape[0]} rows, Y has {Y.shape[0]}", path)
-    names = read_labels(source.labels).names if source.labels else names_of(path, "label", label_names)
+    names = read_labels(source.name_file).names if source.name_file else names_of(path, "label", label_names)
     named = (
         read_names(source.features, "feature").names if source.features else names_of(path, "feature", feature_names)
     )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray
+from mlrank.datasets.columns import ListColumn, TextColumn
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats.missing import Impute
 from mlrank.datasets.formats.selection import Selection
@@ -28,27 +29,71 @@ class Source:
     ----------
     parts : tuple of Path
         The training part, then the test part if there is one; the first decides names, width and index base for all.
-    labels : Path or None
-        Mulan XML, or a text file with one label name a line.
+    labels : Path, tuple of Path, ListColumn or None
+        Mulan XML, or a text file with one label name a line; or a table of labels for each part; or the column of a
+        table that lists the labels of each row.
     zero_based : bool or None
         For formats with numbered features and labels: whether they count from 0; None: the training part decides.
     features : Path or None
         A text file with one feature name a line, for formats that number features.
     label_columns : int, tuple of str or None
-        Which columns are labels: the first n, for -n the last n, or those named.
+        Which columns are labels: the first n, for -n the last n, or those named, where y_* names several.
     variables : mapping or None
         Which variables of a MATLAB file hold "X", "Y", "X_test", "Y_test".
     impute : "mean", "median", "zero", mapping or None
         How missing features are filled, a mapping by the value of each feature's name; None: they are refused.
+    ignore_columns : tuple of str or None
+        Columns of a table that are neither labels nor features; x_* names several.
+    id_column, group_column, fold_column : str or None
+        Columns that name the rows, group them, and divide them into folds.
+    text_columns : tuple of TextColumn or None
+        Columns of text, of which the terms are counted.
+    one_hot : True, tuple of str or None
+        Columns of categories, which become a feature of 0 and 1 for each value; True: all columns of text.
+    positive : tuple of str or None
+        Words that mean that a row has a label.
+    header : bool or None
+        Whether the first line of separated text names the columns.
+    separator, decimal, thousands : str or None
+        What stands between cells, before fractions and between thousands; None: as the text tells.
+    only : tuple of str or None
+        The features that are asked for; other columns are not looked at. None: all.
+    text : tuple of TextColumn
+        The columns of text that `only` counts the terms of.
     """
 
     parts: tuple[Path, ...]
-    labels: Path | None = None
+    labels: Path | tuple[Path, ...] | ListColumn | None = None
     zero_based: bool | None = None
     features: Path | None = None
     label_columns: int | tuple[str, ...] | None = None
     variables: Mapping[str, str] | None = None
     impute: Impute | None = None
+    ignore_columns: tuple[str, ...] | None = None
+    id_column: str | None = None
+    group_column: str | None = None
+    fold_column: str | None = None
+    text_columns: tuple[TextColumn, ...] | None = None
+    one_hot: bool | tuple[str, ...] | None = None
+    positive: tuple[str, ...] | None = None
+    header: bool | None = None
+    separator: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    only: tuple[str, ...] | None = None
+    text: tuple[TextColumn, ...] = ()
+
+    @property
+    def name_file(self) -> Path | None:
+        """The file of the labels' names."""
+        return self.labels if isinstance(self.labels, Path) else None
+
+    @property
+    def label_files(self) -> tuple[Path, ...]:
+        """The files of labels or of their names."""
+        if isinstance(self.labels, Path):
+            return (self.labels,)
+        return self.labels if isinstance(self.labels, tuple) else ()
 
 
 def as_dataset(
@@ -108,6 +153,10 @@ class StreamRequest:
         How much text is read at a time, where the format is text.
     notes : list of str
         Receives messages about the file, some of them after its last row.
+    id_column : str or None
+        Column that names the rows.
+    ids : list of str
+        Receives the names of the rows of each block.
     """
 
     path: Path
@@ -116,6 +165,8 @@ class StreamRequest:
     rows: int
     n_bytes: int
     notes: list[str]
+    id_column: str | None = None
+    ids: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

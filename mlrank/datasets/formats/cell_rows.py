@@ -183,9 +183,8 @@ def _counted(rows: int, header: TableHeader) -> int:
 def _error(code: int, block: LineBlock, at: int, j: int, header: TableHeader) -> Exception:
     if code == codes.NO_ROOM:
         return no_room(block, at)
-    return block.error(
-        at, _message(code, cell_at(block, at, b",\t}" if code < codes.NOT_AN_INDEX else b" ,}"), j, header)
-    )
+    ends = b"\r" if code == codes.WEIGHT else b",\t}" if code < codes.NOT_AN_INDEX else b" ,}"
+    return block.error(at, _message(code, cell_at(block, at, ends), j, header))
 
 
 def _message(code: int, found: str, j: int, header: TableHeader) -> str:
@@ -211,6 +210,7 @@ def _message(code: int, found: str, j: int, header: TableHeader) -> str:
         codes.AFTER_ROW: f"unexpected text after the closing brace: {found}",
         codes.AFTER_CELL: f"expected a {header.separator} after the value of {name}, found {found}; values with blanks "
         "need quotes",
+        codes.WEIGHT: f"the row has the weight {found}, and no solver takes weights of rows: remove the last value",
         codes.NO_CLASS: f"the row has no value for {name}, the hierarchical attribute",
     }[code]
 

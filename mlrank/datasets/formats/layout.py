@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from mlrank.datasets.formats import _codes as codes
+from mlrank.datasets.formats.frames.words import negative_of, normal_word
 from mlrank.datasets.formats.names import repeated
 from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError, unknown_name
@@ -96,9 +97,23 @@ class ColumnLayout:
     label_attributes: Set[str]
     labels: Mapping[str, int]
     features: Mapping[tuple[str, str | None], int]
+    positive: frozenset[str] = frozenset()
+
+    def word_notes(self) -> list[str]:
+        """Describe labels of two words other than 0 and 1."""
+        pairs: dict[tuple[str, ...], int] = {}
+        for attribute in self.header.attributes:
+            if attribute.name in self.label_attributes and kind_of(attribute) == codes.NOMINAL:
+                pairs[attribute.values] = pairs.get(attribute.values, 0) + 1
+        return [
+            f"{count} label{'s' * (count > 1)} of {' and '.join(map(shown, pair))} read as 0 and 1"
+            for pair, count in pairs.items()
+        ]
 
 
-def columns_layout(header: TableHeader, labels: int | tuple[str, ...]) -> ColumnLayout:
+def columns_layout(
+    header: TableHeader, labels: int | tuple[str, ...], positive: frozenset[str] = frozenset()
+) -> ColumnLayout:
     """Take the attributes named as labels, in that order; or the first n, for -n the last n, as MEKA counts.
 
     Raises
@@ -121,8 +136,8 @@ def columns_layout(header: TableHeader, labels: int | tuple[str, ...]) -> Column
     for name in labels:
         if name not in declared:
             raise UserError(unknown_name("label column", plain_name(name), map(plain_name, declared)), header.path)
-        check_label(header, declared[name])
-    return with_features(header, labels, (-1,) * len(labels), set(labels))
+        check_label(header, declared[name], positive)
+    return with_features(header, labels, (-1,) * len(labels), set(labels), positive)
 
 
 def make_plan(
@@ -149,14 +164,18 @@ def make_plan(
         pool=np.frombuffer(b"".join(pool) or b"\0", np.uint8),
         bounds=np.array([0, *accumulate(map(len, pool))], np.int64),
         column=np.array([column for attribute in words for _, column in attribute], np.int64),
-        omitted=np.array([j for j, role in enumerate(roles) if _first_is_not_zero(*role)], np.int64),
+        omitted=np.array([j for j, role in enumerate(roles) if _first_is_not_zero(*role, layout)], np.int64),
         keep_missing=keep_missing,
         empty_is_missing=empty_is_missing,
     )
 
 
 def with_features(
-    header: TableHeader, names: tuple[str, ...], parents: tuple[int, ...], label_attributes: Set[str]
+    header: TableHeader,
+    names: tuple[str, ...],
+    parents: tuple[int, ...],
+    label_attributes: Set[str],
+    positive: frozenset[str] = frozenset(),
 ) -> ColumnLayout:
     """Return the layout in which all attributes but those of labels are features; refuse one without features."""
     features: dict[tuple[str, str | None], int] = {}
@@ -168,7 +187,7 @@ def with_features(
         raise UserError("every attribute is a label: no feature is left", header.path)
     columns = tuple(name if value is None else f"{name}={value}" for name, value in features)
     labels = {name: position for position, name in enumerate(names)}
-    return ColumnLayout(header, names, columns, parents, label_attributes, labels, features)
+    return ColumnLayout(header, names, columns, parents, label_attributes, labels, features, positive)
 
 
 def kind_of(attribute: Attribute) -> int:
@@ -180,13 +199,23 @@ def kind_of(attribute: Attribute) -> int:
     return codes.BINARY if attribute.values in (("0", "1"), ("1", "0")) else codes.NOMINAL
 
 
-def check_label(header: TableHeader, attribute: Attribute) -> None:
-    """Refuse a label that has other values than 0 and 1."""
-    if kind_of(attribute) not in (codes.BINARY, codes.NUMERIC):
+def check_label(header: TableHeader, attribute: Attribute, positive: frozenset[str] = frozenset()) -> None:
+    """Refuse a label that has other values than 0 and 1, or two words of which it is known what they mean."""
+    kind = kind_of(attribute)
+    if kind == codes.NOMINAL and _negative(attribute, positive) is not None:
+        return
+    if kind not in (codes.BINARY, codes.NUMERIC):
         found = ",".join(attribute.values) or attribute.kind
-        more = "; labels of several values are not supported" if len(attribute.values) > 2 else ""
+        several = "; labels of several values are not supported" if len(attribute.values) > 2 else ""
+        more = "; set positive to the word that means that a row has it" if len(attribute.values) == 2 else several
         message = f"label {shown(attribute.name)} must have the values 0,1, found {shown(found)}{more}"
         raise attribute_error(header, attribute, message)
+
+
+def _negative(attribute: Attribute, positive: frozenset[str]) -> frozenset[str] | None:
+    """Return which values of a nominal label, in their normal form, mean that a row does not have it."""
+    words = [normal_word(value) for value in attribute.values]
+    return negative_of(frozenset(words), positive) if len(set(words)) == len(words) else None
 
 
 def _roles(header: TableHeader, layout: ColumnLayout) -> list[tuple[Attribute, int]]:
@@ -224,6 +253,9 @@ def _words(attribute: Attribute, kind: int, layout: ColumnLayout) -> list[tuple[
     if kind == codes.CLASSES:
         # A cell may name an ancestor that only the paths of other classes declare.
         return sorted((name.encode(), column) for name, column in layout.labels.items())
+    if kind == codes.NOMINAL and attribute.name in layout.label_attributes:
+        negative = _negative(attribute, layout.positive) or frozenset()
+        return sorted((value.encode(), int(normal_word(value) not in negative)) for value in attribute.values)
     if kind == codes.NOMINAL:
         return sorted((value.encode(), layout.features[attribute.name, value]) for value in attribute.values)
     return []
@@ -238,8 +270,10 @@ def _target(attribute: Attribute, kind: int, layout: ColumnLayout) -> int:
     return layout.features[attribute.name, attribute.values[0] if kind == codes.NOMINAL else None]
 
 
-def _first_is_not_zero(attribute: Attribute, kind: int) -> bool:
+def _first_is_not_zero(attribute: Attribute, kind: int, layout: ColumnLayout) -> bool:
     one_first = attribute.values[:1] == ("1",)
+    if kind == codes.NOMINAL and attribute.name in layout.label_attributes:
+        return normal_word(attribute.values[0]) not in (_negative(attribute, layout.positive) or frozenset())
     return kind in (codes.NOMINAL, codes.CLASSES) or (kind == codes.BINARY and one_first)
 
 

@@ -12,7 +12,7 @@ from mlrank.datasets.formats.room import check_room
 from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError, unknown_name
 
-__all__ = ["IMPUTE", "FilledFeatures", "Impute", "MissingValues", "check_impute", "nan_places", "put_values"]
+__all__ = ["IMPUTE", "FilledFeatures", "Impute", "MissingValues", "check_impute", "filled", "nan_places", "put_values"]
 
 # A mapping has the value of each feature by its name, as a model was fitted with; other features are ignored.
 Impute = Literal["mean", "median", "zero"] | Mapping[str, float]
@@ -129,6 +129,19 @@ def nan_places(X: Features) -> tuple[IntArray, IntArray]:
         return rows, columns
     entries = np.flatnonzero(np.isnan(X.data))
     return np.searchsorted(X.indptr, entries, side="right") - 1, X.indices[entries].astype(np.int64)
+
+
+def filled(X: Features, fill: FloatArray | None) -> tuple[Features, int]:
+    """Return X with the cells that are NaN filled with a value for each column, if there are any, and their number."""
+    rows, columns = nan_places(X)
+    if fill is None or not rows.size:
+        return X, 0
+    X = X.copy()
+    if isinstance(X, np.ndarray):
+        X[rows, columns] = fill[columns]
+    else:
+        X.data[np.isnan(X.data)] = fill[columns]
+    return X, int(rows.size)
 
 
 def put_values(X: Features, rows: IntArray, columns: IntArray, values: FloatArray) -> Features:

@@ -1,7 +1,8 @@
 """Label names beside the data: Mulan's XML (flat or nested) and plain text with one name a line."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 from xml.sax import SAXParseException
@@ -11,7 +12,7 @@ from mlrank.datasets.formats.room import MOST_COLUMNS, check_columns
 from mlrank.datasets.formats.text import read_whole, shown
 from mlrank.errors import UserError
 
-__all__ = ["LabelTree", "read_label_xml", "read_labels", "read_names", "repeated"]
+__all__ = ["LabelTree", "matching_names", "read_label_xml", "read_labels", "read_names", "repeated"]
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,21 @@ def repeated(names: Iterable[str]) -> str | None:
             return name
         seen.add(name)
     return None
+
+
+def matching_names(given: Sequence[str], there: Sequence[str]) -> tuple[str, ...]:
+    """Return names, where one with * ? or [ that is none itself stands for those that match it, in their order.
+
+    >>> matching_names(["b", "y_*"], ["y_2", "y_1", "b"])
+    ('b', 'y_2', 'y_1')
+    """
+    known, found = set(there), []
+    for name in given:
+        if name in known or not set(name) & set("*?["):
+            found.append(name)
+        else:
+            found += [other for other in there if fnmatchcase(other, name) and other not in given] or [name]
+    return tuple(found)
 
 
 def read_labels(path: Path) -> LabelTree:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from mlrank.arrays import FloatArray, IntArray
+from mlrank.datasets.columns import TextColumn
 from mlrank.datasets.formats.text import shown
 from mlrank.errors import LONGEST_COMPARED, UserError, comparable
 from mlrank.stored import numbered
@@ -32,12 +33,15 @@ class Selection:
         What takes the features, for messages, such as "the model".
     fill : (n_features,) ndarray or None
         What missing values are filled with; None: they are refused.
+    text : tuple of TextColumn
+        The columns of text that features count the terms of.
     """
 
     features: tuple[str, ...]
     labels: tuple[str, ...]
     owner: str
     fill: FloatArray | None = None
+    text: tuple[TextColumn, ...] = ()
 
     def match(self, columns: Sequence[str], path: Path) -> tuple[IntArray, list[str]]:
         """Return the places of the features among the names of columns, and messages about unused columns.

@@ -2,13 +2,14 @@
 
 from mlrank.datasets.formats.base import Columns, Format
 from mlrank.datasets.formats.csv import read_table, row_lines, stream_table, write_table
+from mlrank.datasets.formats.frames import COLUMN_OPTIONS
 
 __all__ = ["TSV"]
 
 TSV = Format(
     key="tsv",
     endings=(".tsv",),
-    options=("labels", "label_columns", "impute"),
+    options=(*COLUMN_OPTIONS, "header", "separator"),
     read=lambda source: read_table(source, "\t"),
     stream=lambda request: stream_table(request, "\t"),
     write=lambda job: write_table(job, "tsv", "\t"),

@@ -1,12 +1,14 @@
 """What several writers of formats share."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.sparse import issparse
 
 from mlrank.datasets.dataset import Dataset
 from mlrank.errors import UserError
 
-__all__ = ["entries", "label_cells", "refuse_unknown", "refuse_wide"]
+__all__ = ["described_rows", "entries", "label_cells", "refuse_unknown", "refuse_wide"]
 
 # A sparse matrix is not made dense beyond this many cells.
 MOST_CELLS = 100_000_000
@@ -41,3 +43,23 @@ def label_cells(data: Dataset, row: int) -> list[str]:
         for label in np.flatnonzero(~data.known[row]):
             cells[label] = "?"
     return cells
+
+
+def described_rows(data: Dataset) -> tuple[dict[str, Sequence[object]], dict[str, str]]:
+    """Return the columns that name, group and fold the rows, and the options that say so when they are read.
+
+    Raises
+    ------
+    UserError
+        If a feature or label has the name of such a column.
+    """
+    found: dict[str, Sequence[object]] = {}
+    options: dict[str, str] = {}
+    for what, values in (("id", data.ids), ("group", data.groups), ("fold", data.folds)):
+        if values is None:
+            continue
+        if what in data.feature_names or what in data.label_names:
+            raise UserError(f"the {what}s of the rows have no place: a feature or label is called '{what}'")
+        found[what] = values if isinstance(values, tuple) else values.tolist()
+        options[f"{what}_column"] = what
+    return found, options

@@ -19,9 +19,10 @@ from mlrank.datasets.formats.arff.header import read_header
 from mlrank.datasets.formats.arff.layouts import clus_layout, like_labels, mulan_layout
 from mlrank.datasets.formats.base import Columns, Format, LoadOptions, Source, StreamRequest, WriteJob, as_dataset
 from mlrank.datasets.formats.cell_rows import labels_aside, rows_for, stream_cells
+from mlrank.datasets.formats.frames.words import normal_word
 from mlrank.datasets.formats.growth import Growth
 from mlrank.datasets.formats.layout import ColumnLayout, TableHeader, columns_layout, make_plan
-from mlrank.datasets.formats.names import LabelTree, read_label_xml
+from mlrank.datasets.formats.names import LabelTree, matching_names, read_label_xml
 from mlrank.datasets.formats.text import shown
 from mlrank.datasets.formats.writing import entries, label_cells, refuse_unknown
 from mlrank.errors import UserError
@@ -33,7 +34,7 @@ _MEKA = re.compile(r"-C\s+(-?\d+)(?![\d.])(.*)")
 
 def _sniff(path: Path, source: Source) -> str:
     """Return the key of the kind of ARFF, by the options given with the file or by its header."""
-    if source.labels is not None:
+    if source.name_file is not None:
         return "mulan"
     if source.label_columns is not None:
         return "meka"
@@ -48,22 +49,22 @@ def _has_classes(header: TableHeader) -> bool:
 
 
 def _read_mulan(source: Source) -> Dataset:
-    """Read Mulan's ARFF; the XML file `source.labels` names the labels, which may stand anywhere."""
-    if source.labels is None:
+    """Read Mulan's ARFF; the XML file `source.name_file` names the labels, which may stand anywhere."""
+    if source.name_file is None:
         raise UserError(_which_labels(source.parts[0]), source.parts[0])
-    tree = read_label_xml(source.labels)
+    tree = read_label_xml(source.name_file)
     forgotten: list[str] = []
 
     def layout_of(header: TableHeader) -> ColumnLayout:
         forgotten.extend(_forgotten(like_labels(header, set(tree.names)), tree))
-        return mulan_layout(header, tree)
+        return mulan_layout(header, tree, _positive(source))
 
     return _read(source, layout_of, forgotten)
 
 
 def _read_meka(source: Source) -> Dataset:
     """Read MEKA's ARFF: "-C n" in the relation's name makes the first n attributes labels, "-C -n" the last n."""
-    return _read(source, lambda header: columns_layout(header, _meka_count(header, source)))
+    return _read(source, lambda header: columns_layout(header, _meka_count(header, source), _positive(source)))
 
 
 def _read_clus(source: Source) -> Dataset:
@@ -86,9 +87,15 @@ def _count(match: re.Match[str]) -> int:
     return int(match[1][:12])
 
 
+def _positive(source: Source) -> frozenset[str]:
+    return frozenset(normal_word(word) for word in source.positive or ())
+
+
 def _meka_count(header: TableHeader, source: Source) -> int | tuple[str, ...]:
     if source.label_columns is not None:
-        return source.label_columns
+        if isinstance(source.label_columns, int):
+            return source.label_columns
+        return matching_names(source.label_columns, [attribute.name for attribute in header.attributes])
     match = _MEKA.search(header.relation)
     if not match:
         raise UserError("the relation's name has no -C n, by which MEKA says which attributes are labels", header.path)
@@ -134,7 +141,7 @@ def _read(source: Source, layout_of: Callable[[TableHeader], ColumnLayout], more
     if known is not None:
         known |= Y
     X, fill, filled = rows.missing.fill(X, source.impute, sizes[0], layout.feature_names)
-    notes = (*nested, *filled, *_notes(header), *more_notes)
+    notes = (*nested, *layout.word_notes(), *filled, *_notes(header), *more_notes)
     names = layout.label_names, layout.feature_names
     return as_dataset(source, X, Y, *names, sizes, notes=notes, known=known, fill=fill)
 
@@ -240,7 +247,7 @@ _ZERO_BASED = "zero_based is for formats that number their features; ARFF names 
 MULAN = Format(
     key="mulan",
     endings=(".arff",),
-    options=("labels", "impute"),
+    options=("labels", "impute", "positive"),
     read=_read_mulan,
     stream=_stream,
     write=_write_mulan,
@@ -254,7 +261,7 @@ MULAN = Format(
 MEKA = Format(
     key="meka",
     endings=(".arff",),
-    options=("label_columns", "impute"),
+    options=("label_columns", "impute", "positive"),
     read=_read_meka,
     stream=_stream,
     write=_write_meka,

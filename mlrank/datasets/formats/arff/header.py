@@ -106,6 +106,7 @@ _NAME = re.compile(_QUOTED + rb"""|([^\s'"{][^\s{]*)""")
 # time.
 _VALUE = re.compile(rb"\s*(?:(?:" + _QUOTED + rb""")\s*|([^\s,}'"][^,}]*))([,}])""")
 _TYPE = re.compile(rb"[A-Za-z]+")
+_RANGE = re.compile(rb"[ \t]*\[[^\]\n]*\]")
 _NUMERIC = ("numeric", "real", "integer")
 _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 
@@ -161,7 +162,9 @@ def _type(
     match = _TYPE.match(line.text, start)
     word = match[0].decode("ascii").lower() if match else ""
     if match and word in _NUMERIC:
-        return "numeric", (), match.end()
+        # A range in brackets, as Weka's own files have, says nothing about how to read it.
+        interval = _RANGE.match(line.text, match.end())
+        return "numeric", (), interval.end() if interval else match.end()
     if match and word == "hierarchical":
         return "hierarchical", _classes(line, match.end(), name), len(line.text)
     if word in ("string", "date", "relational"):

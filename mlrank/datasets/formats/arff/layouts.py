@@ -20,7 +20,7 @@ from mlrank.errors import UserError, unknown_name
 __all__ = ["clus_layout", "like_labels", "mulan_layout"]
 
 
-def mulan_layout(header: TableHeader, tree: LabelTree) -> ColumnLayout:
+def mulan_layout(header: TableHeader, tree: LabelTree, positive: frozenset[str] = frozenset()) -> ColumnLayout:
     """Take the attributes that the XML names as labels, in its order, and all others as features.
 
     Raises
@@ -35,12 +35,12 @@ def mulan_layout(header: TableHeader, tree: LabelTree) -> ColumnLayout:
                 unknown_name("label", plain_name(name), map(plain_name, attributes)).partition(" Known:")[0].rstrip(".")
             )
             raise UserError(f"{near}: no attribute of {header.path.name} has that name", tree.path, *place)
-        check_label(header, attributes[name])
+        check_label(header, attributes[name], positive)
     for attribute in header.attributes:
         if attribute.kind == "hierarchical":
             message = "a hierarchical attribute declares the labels itself: leave out the label file (format clus)"
             raise attribute_error(header, attribute, message)
-    return with_features(header, tree.names, tree.parents, set(tree.names))
+    return with_features(header, tree.names, tree.parents, set(tree.names), positive)
 
 
 def like_labels(header: TableHeader, labels: Set[str]) -> list[str]:

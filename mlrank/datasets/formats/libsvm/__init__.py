@@ -34,7 +34,7 @@ _HEADER = re.compile(rb"[ \t]*([0-9]{1,10})[ \t]+([0-9]{1,10})[ \t]+([0-9]{1,10}
 def _read_libsvm(source: Source) -> Dataset:
     """Read multi-label LIBSVM files into a csr_array; features and labels are named by their numbers as written.
 
-    `source.labels` may name the labels and `source.features` the features. Features count from 0 if
+    `source.name_file` may name the labels and `source.features` the features. Features count from 0 if
     `source.zero_based` is True, or None and the training part uses number 0; else from 1. Labels likewise, except
     that with False they still count from 0 where the training part uses number 0, as the files of the LIBSVM
     collection do.
@@ -81,7 +81,7 @@ def _read_xmc(source: Source) -> Dataset:
 
 def _names(source: Source) -> tuple[LabelTree | None, LabelTree | None]:
     """Read the files that name labels and features."""
-    labels = read_labels(source.labels) if source.labels else None
+    labels = read_labels(source.name_file) if source.name_file else None
     return labels, read_names(source.features, "feature") if source.features else None
 
 
@@ -221,6 +221,12 @@ def _row_lines(path: Path) -> Iterator[int]:
                 yield number
 
 
+def _sniff(path: Path, source: Source) -> str:
+    """Return "xmc" for a file whose first line is three numbers, which no row of a LIBSVM file is."""
+    first = next(read_blocks(path), None)
+    return "xmc" if first is not None and _HEADER.fullmatch(first.text.partition(b"\n")[0]) else "libsvm"
+
+
 LIBSVM = Format(
     key="libsvm",
     endings=(".svm", ".libsvm", ".svmlight", ".dat", ".txt"),
@@ -229,6 +235,7 @@ LIBSVM = Format(
     stream=_stream_libsvm,
     write=_write_libsvm,
     written=".svm",
+    sniff=_sniff,
     numbered=True,
     row_lines=_row_lines,
 )

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
-from mlrank.arrays import BoolArray
+from mlrank.arrays import BoolArray, IntArray
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats import _codes as codes
 from mlrank.datasets.formats.base import Source, as_dataset
@@ -19,6 +19,9 @@ from mlrank.datasets.formats.text import LineBlock
 from mlrank.errors import UserError
 
 __all__ = ["NumberedRows"]
+
+# Label numbers up to this one are labels, whether they occur or not.
+LEAST_RANGE = 100
 
 
 class NumberedRows:
@@ -91,7 +94,8 @@ class NumberedRows:
         if declared[0] is None:
             base, label_base = _feature_base(source, features, feature_tree), _label_base(source, labels, tree)
         n_features = features.width(base, feature_tree)
-        n_labels = labels.width(label_base, tree)
+        used = None if declared[0] is not None or tree else self._sparse_ids()
+        n_labels = labels.width(label_base, tree) if used is None else used.size
         counted = [] if declared[0] is not None else [f"features counted from {base}, labels from {label_base}"]
         # Where the width is declared, a part that does not reach it says nothing.
         narrower = features.narrower(base + n_features) if declared[0] is None and not feature_tree else ()
@@ -99,6 +103,10 @@ class NumberedRows:
         # Names, and Y, of which every entry is there.
         room = NAME_BYTES * (n_labels + n_features) + self.ends[-1] * n_labels
         check_room(room, f"{self.ends[-1]} rows of {n_labels} labels and {n_features} features", source.parts[0])
+        if used is not None:
+            ids = f"{used.size} labels, the numbers that occur between {used[0]} and {used[-1]}"
+            notes = (f"features counted from {base}", ids, *notes[1:])
+            self.ids, label_base = np.searchsorted(used, self.ids).astype(np.int32), 0
         Y = self._label_matrix(n_labels, label_base)
         if np.count_nonzero(Y) != self.ids.size:
             labels.check_repeats()
@@ -108,11 +116,18 @@ class NumberedRows:
             source,
             self._feature_matrix(n_features, base),
             Y,
-            tree.names if tree else tuple(str(label_base + label) for label in range(n_labels)),
+            tree.names if tree else tuple(map(str, range(label_base, label_base + n_labels) if used is None else used)),
             feature_tree.names if feature_tree else tuple(str(base + feature) for feature in range(n_features)),
             np.diff(self.ends).tolist(),
             notes=notes,
         )
+
+    def _sparse_ids(self) -> IntArray | None:
+        """Return the label numbers that occur, where they leave out most numbers up to the largest; None otherwise."""
+        if self.ids.size == 0:
+            return None
+        used: IntArray = np.unique(self.ids)
+        return used if int(used[-1]) + 1 > max(LEAST_RANGE, 2 * used.size + 1) else None
 
     def _feature_matrix(self, n_features: int, base: int) -> csr_array:
         self.indices -= np.int32(base)

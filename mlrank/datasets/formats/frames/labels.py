@@ -1,0 +1,262 @@
+"""Columns of a table as labels: 0/1 columns in any two words, or one column of lists of labels."""
+
+import ast
+import json
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mlrank.arrays import BoolArray
+from mlrank.datasets.columns import ListColumn
+from mlrank.datasets.formats.frames.tables import Table
+from mlrank.datasets.formats.frames.values import column_words, is_lists, missing_words, plain_text
+from mlrank.datasets.formats.frames.words import negative_of
+from mlrank.datasets.formats.names import matching_names, repeated
+from mlrank.datasets.formats.room import MOST_COLUMNS, check_room
+from mlrank.datasets.formats.text import shown
+from mlrank.errors import UserError, unknown_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["LabelsRead", "label_names_of", "read_label_columns", "read_list_column"]
+
+# A message shows this many words at most.
+SHOWN_WORDS = 4
+
+
+class LabelsRead(NamedTuple):
+    """Y and known of each part, (n_rows, n_labels), the names, and notes."""
+
+    parts: list[tuple[BoolArray, BoolArray | None]]
+    names: tuple[str, ...]
+    notes: list[str]
+
+
+def label_names_of(table: Table, given: int | Sequence[str], among: Sequence[str]) -> tuple[str, ...]:
+    """Return the label columns: the first n, for -n the last n, or those named, of which `y_*` names several.
+
+    Parameters
+    ----------
+    table : Table, for messages
+    given : as the option has it
+    among : the columns that may be labels or features, in order
+
+    Raises
+    ------
+    UserError
+        If there is no such column, or no feature would be left.
+    """
+    if isinstance(given, int):
+        if not 0 < abs(given) < len(among):
+            most = len(among) - 1
+            message = f"{given} says that {abs(given)} of {len(among)} columns are labels; possible are 1 to {most}"
+            raise UserError(message, table.path)
+        return tuple(among[:given] if given > 0 else among[given:])
+    names, there = matching_names(given, among), set(table.names)
+    for name in names:
+        if name not in there:
+            raise UserError(unknown_name("label column", shown(name)[1:-1], map(_plain, table.names)), table.path)
+    if (twice := repeated(names)) is not None:
+        raise UserError(f"the label column {shown(twice)} is named twice", table.path)
+    return names
+
+
+def read_label_columns(
+    tables: Sequence[Table], sizes: Sequence[int], names: tuple[str, ...], positive: Sequence[str]
+) -> LabelsRead:
+    """Read 0/1 columns; a missing entry is unknown.
+
+    Parameters
+    ----------
+    tables, sizes : the parts and their numbers of rows
+    names : tuple of str
+    positive : words that say that a label is there, where they are not among those that are known
+
+    Raises
+    ------
+    UserError
+        If a column has other values than two, or two words of which none is known to mean yes.
+    """
+    check_room(2 * sum(sizes) * len(names), f"{len(names)} labels of {sum(sizes)} rows", tables[0].path)
+    Y = [np.zeros((size, len(names)), np.bool_) for size in sizes]
+    known = [np.ones((size, len(names)), np.bool_) for size in sizes]
+    words: list[set[str]] = [set() for _ in names]
+    cells: dict[tuple[int, int], Any] = {}
+    for part, table in enumerate(tables):
+        start = 0
+        for frame in table.batches(names):
+            for offset, name in enumerate(frame.columns):
+                column, place = frame[name], start + offset
+                quick = _zeros_and_ones(column)
+                if quick is None:
+                    text, missing = column_words(column)
+                    known[part][:, place] = ~missing
+                    words[place] |= set(text[~missing])
+                    cells[part, place] = text
+                else:
+                    Y[part][:, place], known[part][:, place] = quick
+                    words[place] |= {"1"} if Y[part][:, place].any() else set()
+                    words[place] |= {"0"} if (~Y[part][:, place] & known[part][:, place]).any() else set()
+            start += frame.shape[1]
+    there = frozenset(word.strip().lower() for word in positive)
+    guessed: dict[tuple[str, ...], int] = {}
+    for place, found in enumerate(words):
+        negative = negative_of(frozenset(found), there)
+        if negative is None:
+            raise _not_two(tables, names[place], place, found, cells)
+        pair = tuple(sorted(found))
+        if found - {"0", "1"} or there & found:
+            guessed[pair] = guessed.get(pair, 0) + 1
+        for part in range(len(tables)):
+            if (part, place) in cells:
+                Y[part][:, place] = known[part][:, place] & ~cells[part, place].isin(negative).to_numpy(np.bool_)
+            elif "1" in negative:
+                Y[part][:, place] = known[part][:, place] & ~Y[part][:, place]
+    notes = [
+        f"{count} label column{'s' * (count > 1)} of {' and '.join(map(shown, pair))} read as 0 and 1"
+        for pair, count in guessed.items()
+    ]
+    return LabelsRead([(y, None if k.all() else k) for y, k in zip(Y, known, strict=True)], names, notes)
+
+
+def _zeros_and_ones(column: "pd.Series[Any]") -> tuple[BoolArray, BoolArray] | None:
+    """Return a column of numbers 0 and 1, or of booleans, and which entries are known; None for any other."""
+    import pandas as pd
+
+    if not (pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype)):
+        return None
+    values = column.to_numpy(np.float64, na_value=np.nan)
+    there, known = values == 1, ~np.isnan(values)
+    return (there, known) if (there | (values == 0) | ~known).all() else None
+
+
+def _not_two(
+    tables: Sequence[Table], name: str, place: int, found: set[str], cells: dict[tuple[int, int], Any]
+) -> UserError:
+    """Return the error of a column that is no label, at the first cell that is neither 0 nor 1 if there is one."""
+    words = sorted(found)
+    listed = ", ".join(shown(word) for word in words[:SHOWN_WORDS]) + (" ..." if len(words) > SHOWN_WORDS else "")
+    for part, table in enumerate(tables):
+        text = cells.get((part, place))
+        if text is None:
+            continue
+        row = next((row for row, word in enumerate(text) if word not in ("0", "1")), None)
+        if row is None:
+            continue
+        line, column = table.place(row, name)
+        where = "" if line is not None else f"row {row + 1}: "
+        if all(_is_numeral(word) for word in words):
+            message = f"{shown(name)} takes 0 or 1, found {shown(text.iloc[row])}"
+        elif len(words) == 2:
+            message = f"{shown(name)} has the words {listed}: set positive to the one that means that a row has it"
+        elif len(words) == 1:
+            message = f"{shown(name)} has the word {listed} alone: set positive to what means that a row has it"
+        else:
+            message = f"{shown(name)} takes 0 or 1, or two words, found {shown(text.iloc[row])} of {listed}"
+        return UserError(where + message, table.path, line, column)
+    return UserError(f"{shown(name)} takes 0 or 1, found {listed}", tables[0].path)
+
+
+def _is_numeral(word: str) -> bool:
+    return word.lstrip("+-").replace(".", "", 1).isdigit()
+
+
+def read_list_column(tables: Sequence[Table], spec: ListColumn) -> LabelsRead:
+    """Read a column of lists of labels: an empty one is a row without labels, a missing one is unknown.
+
+    Raises
+    ------
+    UserError
+        If a cell is no list, names a label that is not listed, or there are too many labels.
+    """
+    found: list[list[list[str] | None]] = []
+    for table in tables:
+        if spec.column not in table.names:
+            message = unknown_name("column of labels", shown(spec.column)[1:-1], map(_plain, table.names))
+            raise UserError(message, table.path)
+        (frame,) = table.batches([spec.column], as_written=True)
+        found.append(_lists(table, spec, frame[spec.column]))
+    occurring = {label for part in found for row in part if row for label in row}
+    names = tuple(sorted(occurring)) if spec.names is None else spec.names
+    if not names:
+        raise UserError(f"column {shown(spec.column)} names no label", tables[0].path)
+    if len(names) > MOST_COLUMNS["label"]:
+        raise UserError(f"{len(names)} labels: more than {MOST_COLUMNS['label']} are not supported", tables[0].path)
+    if unknown := sorted(occurring - set(names)):
+        listed = ", ".join(map(shown, unknown[:SHOWN_WORDS]))
+        message = f"{len(unknown)} labels of column {shown(spec.column)} are not among the names listed: {listed}"
+        raise UserError(message, tables[0].path)
+    n_rows = sum(map(len, found))
+    check_room(2 * n_rows * len(names), f"{len(names)} labels of {n_rows} rows", tables[0].path)
+    places = {name: place for place, name in enumerate(names)}
+    parts, n_empty = [], 0
+    for rows in found:
+        Y, known = np.zeros((len(rows), len(names)), np.bool_), np.ones((len(rows), len(names)), np.bool_)
+        for row, labels in enumerate(rows):
+            if labels is None:
+                known[row] = False
+            else:
+                Y[row, [places[label] for label in labels]] = True
+                n_empty += not labels
+        parts.append((Y, None if known.all() else known))
+    notes = [f"{len(names)} labels read from the lists in column {shown(spec.column)}"]
+    if n_empty:
+        notes.append(f"{n_empty} row{'s have' if n_empty > 1 else ' has'} an empty list, no label")
+    return LabelsRead(parts, names, notes)
+
+
+def _lists(table: Table, spec: ListColumn, column: "pd.Series[Any]") -> list[list[str] | None]:
+    if is_lists(column):
+        return [None if _is_none(cell) else _names(cell) for cell in column]
+    words = plain_text(column)
+    missing = missing_words(words) & (words != "").to_numpy(np.bool_)
+    if spec.separator is not None:
+        return [
+            None if absent else [part for raw in word.split(spec.separator) if (part := raw.strip())]
+            for word, absent in zip(words, missing, strict=True)
+        ]
+    rows: list[list[str] | None] = []
+    for row, (word, absent) in enumerate(zip(words, missing, strict=True)):
+        value = [] if word == "" else None if absent else _parsed(word)
+        if value is None and not absent:
+            line, place = table.place(row, spec.column)
+            marks = [mark for mark in ";|, " if mark in word]
+            hint = f", perhaps {shown(marks[0])}" if marks else ""
+            message = (
+                f"column {shown(spec.column)} holds no list, found {shown(word)}: set the separator of labels{hint}"
+            )
+            raise UserError(message, table.path, line, place)
+        rows.append(value)
+    return rows
+
+
+def _parsed(word: str) -> list[str] | None:
+    """Return a list as JSON or Python writes it; None if the text is none."""
+    if not word.startswith(("[", "(", "{")):
+        return None
+    for read in (json.loads, ast.literal_eval):
+        try:
+            value = read(word)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(value, (list, tuple, set)) and all(isinstance(item, (str, int, float)) for item in value):
+            return _names(value)
+    return None
+
+
+def _names(cell: Iterable[Any]) -> list[str]:
+    """Return the labels of a list as text, whole numbers without a fraction."""
+    return [
+        str(int(item)) if isinstance(item, (float, np.floating)) and float(item).is_integer() else str(item).strip()
+        for item in cell
+    ]
+
+
+def _is_none(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, float) and cell != cell)
+
+
+def _plain(name: str) -> str:
+    return shown(name)[1:-1]

@@ -1,0 +1,124 @@
+"""The features that a model takes, from a table block by block, found by name; other columns are not looked at."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array, hstack
+
+from mlrank.arrays import Features
+from mlrank.datasets.formats.base import StreamRequest
+from mlrank.datasets.formats.frames.features import Categories, Feature, Number, Terms, features_by_name
+from mlrank.datasets.formats.frames.tables import Table
+from mlrank.datasets.formats.frames.values import Numerals, guess_numerals, is_lists, is_numeric, plain_text
+from mlrank.datasets.formats.text import shown
+from mlrank.errors import UserError, unknown_name
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["stream_tables"]
+
+
+def stream_tables(request: StreamRequest, table: Table) -> Iterator[Features]:
+    """Yield the selected features of a table block by block; other columns are not looked at.
+
+    Raises
+    ------
+    UserError
+        If a feature is not there, missing without a value to fill it with, or a cell cannot be understood.
+    """
+    selection = request.selection
+    found, lacking = features_by_name(selection.features, table.names, selection.text)
+    if lacking:
+        selection.match([name for name in table.names if name not in selection.labels], request.path)
+    used = {feature.column for feature, _ in found}
+    request.notes.extend(table.notes)
+    aside = {*used, *selection.labels, *filter(None, [request.id_column])}
+    request.notes.extend(selection.describe_unused([name for name in table.names if name not in aside]))
+    written = [feature.column for feature, _ in found if feature.as_written]
+    columns = [name for name in table.names if name in used]
+    if request.id_column is not None:
+        if request.id_column not in table.names:
+            raise UserError(
+                unknown_name("id column", request.id_column, (shown(name)[1:-1] for name in table.names)), request.path
+            )
+        columns = list(dict.fromkeys([*columns, request.id_column]))
+        written = [*written, request.id_column]
+    sparse = any(isinstance(feature, Terms) for feature, _ in found)
+    done = 0
+    how: Numerals | None = None
+    for frame in table.rows(columns, written, request.rows):
+        if how is None:
+            how = guessed_numerals(request, table, frame, used)
+        if request.id_column is not None:
+            request.ids.extend(plain_text(frame[request.id_column]).tolist())
+        X = _selected(request, table, frame, found, done, how, sparse)
+        done += X.shape[0]
+        yield X
+    for feature, _ in found:
+        if isinstance(feature, Categories) and feature.n_unknown:
+            n = feature.n_unknown
+            request.notes.append(
+                f"{n} cells of {shown(feature.column)} hold categories that {selection.owner} does not know"
+            )
+    if done == 0:
+        raise UserError("holds no rows", request.path)
+
+
+def guessed_numerals(request: StreamRequest, table: Table, frame: "pd.DataFrame", used: set[str]) -> Numerals:
+    """Return how the first block writes numbers."""
+    columns = [frame[name] for name in frame.columns if name in used and not is_numeric(frame[name])]
+    how = guess_numerals([column for column in columns if not is_lists(column)])
+    if isinstance(how, str):
+        raise UserError(f"{shown(how)} is one number with a decimal comma and another with thousands", request.path)
+    return how
+
+
+def _selected(
+    request: StreamRequest,
+    table: Table,
+    frame: "pd.DataFrame",
+    found: Sequence[tuple[Feature, list[int]]],
+    done: int,
+    how: Numerals,
+    sparse: bool,
+) -> Features:
+    n = len(request.selection.features)
+    names = [feature.column for feature, _ in found]
+    if not sparse and all(isinstance(f, Number) for f, _ in found) and all(is_numeric(frame[name]) for name in names):
+        order = [place for _, (place,) in found]
+        X = np.empty((len(frame), n))
+        X[:, order] = frame[names].to_numpy(np.float64, na_value=np.nan)
+        _check_complete(request, table, X, done)
+        return X
+    X = np.empty((len(frame), 0 if sparse else n))
+    blocks: list[Any] = []
+    order = []
+    for feature, places in found:
+        if isinstance(feature, Number):
+            feature.how = how
+        encoded = feature.encode(table, frame[feature.column], done)
+        values = encoded.values
+        if encoded.missing.any():
+            values = values.copy()
+            values[encoded.missing] = np.nan
+        if sparse:
+            blocks.append(csr_array(values))
+            order += places
+        else:
+            X[:, places] = values
+    if not sparse:
+        _check_complete(request, table, X, done)
+        return X
+    return csr_array(csr_array(hstack(blocks, format="csr"))[:, np.argsort(order)])
+
+
+def _check_complete(request: StreamRequest, table: Table, X: Any, done: int) -> None:
+    if request.selection.fill is not None:
+        return
+    rows, columns = np.nonzero(np.isnan(X))
+    if rows.size:
+        name = shown(request.selection.features[columns[0]])
+        message = f"row {done + rows[0] + 1}: the value of {name} is missing, so it has no score"
+        raise UserError(message, request.path)

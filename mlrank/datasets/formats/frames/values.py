@@ -1,0 +1,176 @@
+"""Columns of a frame as numbers: text in quotes, decimal commas, thousands, missing words, booleans.
+
+What a column holds is decided by the training part. Numbers are read as Python reads them, rounded correctly; what is
+neither a number nor missing keeps its place, so that a message can name it.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from mlrank.arrays import BoolArray, FloatArray
+from mlrank.datasets.formats.frames.words import MISSING, NUMBER, normal_word
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Numerals", "column_words", "guess_numerals", "is_dates", "is_lists", "is_numeric", "numbers", "plain_text"]
+
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{2,4}([T ].*)?|\d{4}/\d\d?/\d\d?([T ].*)?")
+# So many cells of a column tell whether it holds dates.
+LOOKED_AT = 1000
+
+
+@dataclass(frozen=True)
+class Numerals:
+    """How numbers are written: what stands before their fractions, and between thousands ("" for nothing)."""
+
+    decimal: str = "."
+    thousands: str = ""
+
+    def pattern(self) -> str:
+        """Return the regular expression of a number that `normal` turns into a plain one."""
+        point, group = re.escape(self.decimal), re.escape(self.thousands)
+        whole = rf"\d{{1,3}}(?:{group}\d{{3}})+|\d+" if self.thousands else r"\d+"
+        return rf"[-+]?(?:(?:{whole})(?:{point}\d*)?|{point}\d+)(?:[eE][-+]?\d+)?"
+
+    def normal(self, text: "pd.Series[str]") -> "pd.Series[str]":
+        """Return numbers so written as Python writes them."""
+        if self.thousands:
+            text = text.str.replace(self.thousands, "", regex=False)
+        return text if self.decimal == "." else text.str.replace(self.decimal, ".", regex=False)
+
+
+PLAIN = Numerals()
+_COMMA = re.compile(r"[-+]?\d*,\d+|[-+]?\d{1,3}(?:\.\d{3})+,\d+")
+_GROUPS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+
+
+def guess_numerals(columns: Iterable["pd.Series[Any]"]) -> Numerals | str:
+    """Return how the columns of text that are no plain numbers write numbers; "" in words if that cannot be decided.
+
+    A column counts if all its cells are numbers in one of the two ways: 1.234,5 with a decimal comma, 1,234.5 with
+    thousands. Cells such as 1,234 fit both; some cell must tell them apart.
+
+    Returns
+    -------
+    Numerals, or the first cell that may be either
+    """
+    decimal, thousands, unclear = False, False, ""
+    for column in columns:
+        words = plain_text(column)
+        words = words[~missing_words(words)]
+        other = words[~words.str.fullmatch(NUMBER).astype(bool)]
+        if not len(other):
+            continue
+        as_comma = other.str.fullmatch(_COMMA.pattern).astype(bool)
+        as_groups = other.str.fullmatch(_GROUPS.pattern).astype(bool)
+        if as_comma.all() and not as_groups.all():
+            decimal = True
+        elif as_groups.all() and (~as_comma | (other.str.count(",") > 1)).any():
+            thousands = True
+        elif as_groups.all():
+            unclear = unclear or str(other.iloc[0])
+    if decimal and thousands:
+        return unclear or "1,234"
+    if decimal:
+        return Numerals(",", ".")
+    if thousands:
+        return Numerals(".", ",")
+    return unclear if unclear else PLAIN
+
+
+def is_numeric(column: "pd.Series[Any]") -> bool:
+    """Return whether the library already took a column for numbers or booleans."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return False
+    return bool(pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype))
+
+
+def is_dates(column: "pd.Series[Any]") -> bool:
+    """Return whether a column holds dates or times, as such or as text."""
+    if column.dtype.kind in "mM":
+        return True
+    if is_numeric(column):
+        return False
+    words = plain_text(column.iloc[:LOOKED_AT])
+    words = words[~missing_words(words)]
+    return len(words) > 0 and bool(words.str.fullmatch(_DATE.pattern).all())
+
+
+def is_lists(column: "pd.Series[Any]") -> bool:
+    """Return whether the cells of a column are lists or arrays."""
+    if column.dtype != object:
+        return str(column.dtype).startswith(("list", "large_list", "fixed_size_list"))
+    first = next((value for value in column if value is not None and value is not np.nan), None)
+    return isinstance(first, (list, tuple, set, np.ndarray))
+
+
+def plain_text(column: "pd.Series[Any]") -> "pd.Series[str]":
+    """Return the cells of a column as text without blanks around it; a cell that is missing is empty."""
+    import pandas as pd
+
+    if is_numeric(column):
+        return column.map(lambda value: "" if pd.isna(value) else f"{value:g}" if _whole(value) else repr(value))
+    cells = column.astype(object)
+    return cells.where(column.notna().to_numpy(), "").map(lambda value: str(value).strip()).astype(object)
+
+
+def missing_words(words: "pd.Series[str]") -> BoolArray:
+    """Return which cells of text say that their value is missing."""
+    found: BoolArray = words.str.lower().isin(MISSING).to_numpy(np.bool_)
+    return found
+
+
+def column_words(column: "pd.Series[Any]") -> tuple["pd.Series[str]", BoolArray]:
+    """Return the cells of a label as words in lower case, numbers alike however they are written; and the missing."""
+    import pandas as pd
+
+    if is_numeric(column):
+        missing = column.isna().to_numpy(np.bool_)
+        values = column.to_numpy(np.float64, na_value=np.nan)
+        return pd.Series([normal_word(repr(float(value))) for value in values], dtype=object), missing
+    words = plain_text(column).str.lower().reset_index(drop=True)
+    missing = missing_words(words)
+    different = words[~missing].unique()
+    normal = {word: normal_word(word) for word in different}
+    return words.map(lambda word: normal.get(word, word)), missing
+
+
+def numbers(column: "pd.Series[Any]", how: Numerals = PLAIN) -> tuple[FloatArray, BoolArray]:
+    """Return the cells of a column as numbers, NaN where they are missing, and which are neither.
+
+    Parameters
+    ----------
+    column : Series
+    how : how numbers are written, where they are text
+
+    Returns
+    -------
+    values : (n_rows,) ndarray
+    wrong : (n_rows,) bool ndarray
+    """
+    if is_numeric(column):
+        values = column.to_numpy(np.float64, na_value=np.nan)
+        return values, np.isinf(values)
+    words = plain_text(column)
+    missing = missing_words(words)
+    truth = words.str.lower()
+    booleans = truth.isin(("true", "false")).to_numpy(np.bool_)
+    if booleans.any() and (booleans | missing).all():
+        return np.where(missing, np.nan, (truth == "true").to_numpy(np.float64)), np.zeros(len(words), np.bool_)
+    fits = words.str.fullmatch(how.pattern()).to_numpy(np.bool_)
+    values = np.full(len(words), np.nan)
+    # float() rounds correctly, which the library's own reading of text does not.
+    values[fits] = [float(word) for word in how.normal(words[fits])]
+    wrong: BoolArray = ~(fits | missing)
+    return values, wrong | np.isinf(values)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and bool(np.isfinite(value)) and float(value).is_integer()

@@ -1,0 +1,336 @@
+"""Tables as people have them: the same content in many spellings and formats gives the same data set."""
+
+import bz2
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+from mlrank import load_dataset
+from mlrank.datasets import dataset_hash
+from mlrank.errors import UserError
+
+# What every spelling below must give.
+X = [[0.5, 1234.0], [-2.25, 7.0], [3.0, 0.125], [4.0, 1.0]]
+Y = [[1, 0], [0, 1], [1, 1], [0, 0]]
+TABLE = pd.DataFrame(X, columns=["a", "b"]).assign(happy=[row[0] for row in Y], calm=[row[1] for row in Y])
+LABELS = ["happy", "calm"]
+
+WORDS = {
+    "numbers": ["0", "1"],
+    "fractions": ["0.0", "1.0"],
+    "signs": ["-1", "1"],
+    "true": ["False", "True"],
+    "upper": ["FALSE", "TRUE"],
+    "yes": ["no", "Yes"],
+    "y": ["n", "y"],
+    "present": ["absent", "present"],
+}
+
+
+def text_of(separator=",", words=("0", "1"), quote="", decimal=".", blank=""):
+    lines = [separator.join(f"{quote}{name}{quote}" for name in ("a", "b", *LABELS))]
+    for x, y in zip(X, Y, strict=True):
+        cells = [repr(value).replace(".", decimal) for value in x] + [words[mark] for mark in y]
+        lines.append(separator.join(f"{quote}{blank}{cell}{blank}{quote}" for cell in cells))
+    return "\n".join(lines) + "\n"
+
+
+def load_text(folder, text, ending="csv", **options):
+    path = folder / f"d.{ending}"
+    path.write_text(text, encoding="utf-8")
+    return load_dataset(path, **{"label_columns": LABELS, **options})
+
+
+def refused(folder, text, ending="csv", **options):
+    with pytest.raises(UserError) as caught:
+        load_text(folder, text, ending, **options)
+    return str(caught.value).removeprefix(f"{folder}/")
+
+
+def check(data):
+    found = data.X.toarray() if hasattr(data.X, "toarray") else data.X
+    assert found.tolist() == X
+    assert data.Y.astype(int).tolist() == Y
+    assert data.known is None
+    assert (data.feature_names, data.label_names) == (("a", "b"), tuple(LABELS))
+
+
+@pytest.mark.parametrize("words", WORDS.values(), ids=WORDS)
+@pytest.mark.parametrize("form", ["csv", "tsv", "semicolons", "frame", "parquet", "meka", "sparse"])
+def test_labels_in_any_two_words(tmp_path, form, words):
+    if form in ("csv", "tsv", "semicolons"):
+        separator = {"csv": ",", "tsv": "\t", "semicolons": ";"}[form]
+        data = load_text(tmp_path, text_of(separator, words), "tsv" if form == "tsv" else "csv")
+    elif form in ("meka", "sparse"):
+        head = "@relation 'd: -C 2'\n"
+        head += "".join(f"@attribute {name} {{{','.join(words)}}}\n" for name in LABELS)
+        rows = [[*(words[mark] for mark in y), *map(repr, x)] for x, y in zip(X, Y, strict=True)]
+        if form == "sparse":  # the first declared value may be left out
+            rows = [
+                ["{" + ", ".join(f"{j} {cell}" for j, cell in enumerate(row) if cell != words[0]) + "}"] for row in rows
+            ]
+        body = "".join(",".join(row) + "\n" for row in rows)
+        path = tmp_path / "d.arff"
+        path.write_text(f"{head}@attribute a numeric\n@attribute b numeric\n@data\n{body}")
+        data = load_dataset(path)
+    else:
+        frame = TABLE.assign(**{name: [words[mark] for mark in TABLE[name]] for name in LABELS})
+        if form == "parquet":
+            frame.to_parquet(tmp_path / "d.parquet")
+        data = load_dataset(frame if form == "frame" else tmp_path / "d.parquet", label_columns=LABELS)
+    check(data)
+    # Of numbers and booleans nothing is to be guessed, but the values of ARFF files are words.
+    plain = words == WORDS["numbers"] or (words == WORDS["fractions"] and form not in ("meka", "sparse"))
+    booleans = words[1].lower() == "true" and form in ("csv", "tsv", "semicolons")
+    assert any("read as 0 and 1" in note for note in data.notes) == (not plain and not booleans)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"quote": '"'}, {"blank": " "}, {"separator": ";"}, {"separator": "|"}, {"separator": ";", "decimal": ","}],
+)
+def test_numbers_in_any_spelling(tmp_path, options):
+    check(load_text(tmp_path, text_of(**options)))
+
+
+def test_a_byte_order_mark_and_windows_line_ends(tmp_path):
+    check(load_text(tmp_path, "\ufeff" + text_of().replace("\n", "\r\n")))
+
+
+def test_decimal_commas_and_thousands_are_told_apart_or_refused(tmp_path):
+    text = "a;b;l\n1,5;1.234,5;1\n2,5;2.000;0\n"
+    data = load_text(tmp_path, text, label_columns=-1)
+    assert data.X.tolist() == [[1.5, 1234.5], [2.5, 2000.0]]
+    assert data.notes == ("cells are separated by semicolons", "numbers read with decimal commas")
+    data = load_text(tmp_path, 'a,l\n"1,234,567",1\n"1,000",0\n', label_columns=-1)
+    assert data.X.tolist() == [[1234567.0], [1000.0]]
+    unclear = "a;l\n1,234;1\n2,000;0\n"
+    assert "'1,234' is one number with a decimal comma and another with thousands: set decimal" in refused(
+        tmp_path, unclear, label_columns=-1
+    )
+    assert load_text(tmp_path, unclear, label_columns=-1, decimal=",").X.tolist() == [[1.234], [2.0]]
+    assert load_text(tmp_path, unclear, label_columns=-1, thousands=",").X.tolist() == [[1234.0], [2000.0]]
+    assert refused(tmp_path, "a;b;l\n1,5;1.2;1\n2,5;2.5;0\n", label_columns=-1) == (
+        "d.csv:2:5: column 'b' holds '1.2': set decimal and thousands to say how numbers are written"
+    )
+
+
+@pytest.mark.parametrize("word", ["", "NA", "N/A", "nan", "NULL", "None", "?", "#N/A", "<NA>"])
+def test_words_of_what_is_missing(tmp_path, word):
+    text = f"a,b,happy,calm\n{word},1,0,1\n2,3,{word},1\n4,x,1,1\n".replace("x", word or '""')
+    assert "d.csv:2:1: the value of 'a' is missing: set impute" in refused(tmp_path, text)
+    data = load_text(tmp_path, text, impute="mean")
+    assert data.X.tolist() == [[3.0, 1.0], [2.0, 3.0], [4.0, 2.0]]
+    assert data.known.tolist() == [[True, True], [False, True], [True, True]]
+
+
+def test_labels_of_words_that_mean_nothing_to_us(tmp_path):
+    text = "a,happy,calm\n1,cat,dog\n2,dog,cat\n"
+    assert refused(tmp_path, text) == (
+        "d.csv:2:3: 'happy' has the words 'cat', 'dog': set positive to the one that means that a row has it"
+    )
+    assert load_text(tmp_path, text, positive="DOG").Y.tolist() == [[False, True], [True, False]]
+    assert "takes 0 or 1, or two words, found 'cat' of 'cat', 'cow', 'dog'" in refused(
+        tmp_path, "a,happy,calm\n1,cat,1\n2,dog,1\n3,cow,1\n"
+    )
+    assert refused(tmp_path, "a,happy,calm\n1,-1,1\n2,0,1\n3,1,1\n").endswith("'happy' takes 0 or 1, found '-1'")
+
+
+LISTS = [["happy"], ["calm"], ["happy", "calm"], []]
+
+
+@pytest.mark.parametrize("form", ["separator", "blanks", "json", "python", "parquet", "frame"])
+def test_labels_in_one_column(tmp_path, form):
+    write = {"separator": "|".join, "blanks": " | ".join, "json": json.dumps, "python": repr}.get(form)
+    frame = TABLE[["a", "b"]].assign(tags=pd.Series([write(tags) if write else tags for tags in LISTS], dtype=object))
+    separator = "|" if form in ("separator", "blanks") else None
+    if form == "parquet":
+        frame.to_parquet(tmp_path / "d.parquet")
+        source = tmp_path / "d.parquet"
+    elif form == "frame":
+        source = frame
+    else:
+        frame.to_csv(tmp_path / "d.csv", index=False)
+        source = tmp_path / "d.csv"
+    data = load_dataset(source, labels={"column": "tags", "separator": separator, "names": LABELS})
+    check(data)
+    assert data.notes == ("2 labels read from the lists in column 'tags'", "1 row has an empty list, no label")
+    assert load_dataset(source, labels={"column": "tags", "separator": separator}).label_names == ("calm", "happy")
+
+
+def test_a_missing_list_is_unknown_and_a_label_must_be_listed(tmp_path):
+    text = "a,tags\n1,happy;calm\n2,NA\n3,\n4,sad\n"
+    data = load_text(tmp_path, text, label_columns=None, labels={"column": "tags", "separator": ";"})
+    assert data.label_names == ("calm", "happy", "sad")
+    assert data.Y.tolist() == [[True, True, False], [False] * 3, [False] * 3, [False, False, True]]
+    assert data.known.tolist() == [[True] * 3, [False] * 3, [True] * 3, [True] * 3]
+    spec = {"column": "tags", "separator": ";", "names": LABELS}
+    assert "1 labels of column 'tags' are not among the names listed: 'sad'" in refused(
+        tmp_path, text, label_columns=None, labels=spec
+    )
+    assert refused(tmp_path, text, label_columns=None, labels={"column": "tags"}) == (
+        "d.csv:2:3: column 'tags' holds no list, found 'happy;calm': set the separator of labels, perhaps ';'"
+    )
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npy", "npz"])
+def test_labels_in_a_second_file(tmp_path, ending):
+    TABLE[["a", "b"]].to_csv(tmp_path / "X.csv", index=False)
+    path = tmp_path / f"Y.{ending}"
+    if ending == "csv":
+        TABLE[LABELS].to_csv(path, index=False)
+    elif ending == "parquet":
+        TABLE[LABELS].to_parquet(path)
+    elif ending == "npy":
+        np.save(path, np.array(Y))
+    else:
+        np.savez(path, Y=np.array(Y))
+    data = load_dataset(tmp_path / "X.csv", labels=path)
+    assert data.X.tolist() == X
+    assert data.Y.astype(int).tolist() == Y
+    assert data.label_names == (tuple(LABELS) if ending in ("csv", "parquet") else ("0", "1"))
+    TABLE.iloc[:3][["a", "b"]].to_csv(tmp_path / "X.csv", index=False)
+    with pytest.raises(UserError, match="the labels have 4 rows, the features 3"):
+        load_dataset(tmp_path / "X.csv", labels=path)
+
+
+def test_label_columns_by_pattern(tmp_path):
+    text = "y_b,a,y_a,z\n1,5,0,2\n0,6,1,3\n"
+    data = load_text(tmp_path, text, label_columns="y_*")
+    assert (data.label_names, data.feature_names) == (("y_b", "y_a"), ("a", "z"))
+    assert load_text(tmp_path, text, label_columns=["y_a", "y_*"]).label_names == ("y_a", "y_b")
+    assert "unknown label column 'w_*'" in refused(tmp_path, text, label_columns="w_*")
+
+
+def test_a_first_line_of_numbers_needs_a_word_about_it(tmp_path):
+    text = "0.5,2.1,1,0\n0.2,2.2,0,1\n"
+    assert refused(tmp_path, text, label_columns=-2).startswith("d.csv:1:1: the first line holds nothing but numbers")
+    data = load_text(tmp_path, text, label_columns=-2, header=False)
+    assert (data.X.tolist(), data.feature_names, data.label_names) == ([[0.5, 2.1], [0.2, 2.2]], ("1", "2"), ("3", "4"))
+    # Numbers that count the columns are names.
+    assert load_text(tmp_path, "1,2,3\n5,6,1\n", label_columns=-1).feature_names == ("1", "2")
+
+
+def test_an_index_without_a_name_is_no_feature(tmp_path):
+    TABLE.to_csv(tmp_path / "d.csv")
+    data = load_dataset(tmp_path / "d.csv", label_columns=LABELS)
+    check(data)
+    assert data.notes == ("1 column ignored: '(unnamed)'",)
+
+
+def test_ids_groups_folds_and_columns_to_ignore(tmp_path):
+    frame = TABLE.assign(
+        name=["r1", "007", "x", "y"], who=["p", "q", "p", "q"], part=[2, 10, 2, 10], note="?", more="z"
+    )
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    frame.to_parquet(tmp_path / "d.parquet")
+    for source in (tmp_path / "d.csv", tmp_path / "d.parquet", frame):
+        data = load_dataset(
+            source,
+            label_columns=LABELS,
+            ignore_columns=["no*", "more"],
+            id_column="name",
+            group_column="who",
+            fold_column="part",
+        )
+        check(data)
+        assert data.ids == ("r1", "007", "x", "y")
+        assert data.groups.tolist() == [0, 1, 0, 1]
+        assert data.folds.tolist() == [0, 1, 0, 1]  # 2 before 10
+    with pytest.raises(UserError, match=r"id_column: unknown column 'nam'\. Did you mean 'name'"):
+        load_dataset(frame, label_columns=LABELS, id_column="nam")
+    with pytest.raises(UserError, match="column 'happy' cannot be a label and be left out"):
+        load_dataset(
+            frame, label_columns=["happy"], ignore_columns=["name", "who", "part", "note", "more"], id_column="happy"
+        )
+
+
+def test_categories_by_the_values_of_the_training_part(tmp_path):
+    (tmp_path / "a.csv").write_text("colour,size,n,l\nred,1,5,1\nblue,2,6,0\nred,1,7,1\n")
+    (tmp_path / "b.csv").write_text("colour,size,n,l\ngreen,2,8,1\n")
+    data = load_dataset(tmp_path / "a.csv", test=tmp_path / "b.csv", label_columns=["l"], one_hot=["colour", "size"])
+    assert data.feature_names == ("colour=blue", "colour=red", "size=1", "size=2", "n")
+    assert data.X.tolist() == [[0, 1, 1, 0, 5], [1, 0, 0, 1, 6], [0, 1, 1, 0, 7], [0, 0, 0, 1, 8]]
+    assert "1 cells hold categories that the training part does not have: all their features are 0" in data.notes
+    assert load_dataset(tmp_path / "a.csv", label_columns=["l"], one_hot=True).feature_names == (
+        "colour=blue",
+        "colour=red",
+        "size",
+        "n",
+    )
+
+
+def test_what_needs_an_option_says_which(tmp_path):
+    assert refused(tmp_path, "c,a,l\nred,1,1\nblue,2,0\n", label_columns=["l"]) == (
+        "d.csv:2:1: column 'c' holds text, found 'red': say one_hot for categories, text_columns for text, "
+        "ignore_columns or id_column for none of it"
+    )
+    assert "column 'day' holds dates, which are no numbers: turn them into numbers" in refused(
+        tmp_path, "day,l\n2020-01-01,1\n2020-01-02,0\n", label_columns=["l"]
+    )
+    with pytest.raises(UserError, match="column 'day' holds dates"):
+        load_dataset(pd.DataFrame({"day": pd.to_datetime(["2020-01-01"]), "a": [1], "l": [1]}), label_columns=["l"])
+    assert refused(tmp_path, "a,l\n1,1\n2\n", label_columns=["l"]) == "d.csv:3:2: the row ends after 1 of 2 values"
+    assert refused(tmp_path, 'a,l\n1,1\n"2,3"\n', label_columns=["l"]).startswith(
+        "d.csv:3:6: the row ends after 1 of 2"
+    )
+    assert refused(tmp_path, "a,l\n1,1,7\n2,0\n", label_columns=["l"]).startswith(
+        "d.csv:2:4: the row has more than the 2"
+    )
+    assert refused(tmp_path, "a,b,l\n1,1,1\n2,5\n3,4,,0\n", label_columns=["l"]).startswith("d.csv:3:4: the row ends")
+    assert refused(tmp_path, "a,b,l\n1,1\0,1\n", label_columns=["l"]) == (
+        "d.csv:2:4: a NUL byte: this is no text, or a damaged file"
+    )
+
+
+def test_embeddings_are_lists_of_numbers():
+    frame = pd.DataFrame({"vector": [np.array([1.0, 2.0]), [3, 4]], "a": [5, 6], "l": [1, 0]})
+    data = load_dataset(frame, label_columns=["l"])
+    assert data.feature_names == ("vector[0]", "vector[1]", "a")
+    assert data.X.tolist() == [[1, 2, 5], [3, 4, 6]]
+    frame.at[1, "vector"] = [3]
+    with pytest.raises(UserError, match=r"row 2 of column 'vector': expected a list of 2 numbers as in the first row"):
+        load_dataset(frame, label_columns=["l"])
+
+
+def test_what_lies_in_memory():
+    matrix, sparse = np.array(X), csr_array(np.array(X))
+    for features in (matrix, sparse):
+        data = load_dataset(features, labels=np.array(Y))
+        assert (data.X.toarray() if features is sparse else data.X).tolist() == X
+        assert data.Y.astype(int).tolist() == Y
+    check(load_dataset(TABLE[["a", "b"]], labels=TABLE[LABELS]))
+    check(load_dataset({"data": TABLE[["a", "b"]], "target": TABLE[LABELS].replace({0: "FALSE", 1: "TRUE"})}))
+    lists = load_dataset(matrix, labels=pd.Series(LISTS))
+    assert (lists.label_names, lists.Y[:, ::-1].astype(int).tolist()) == (("calm", "happy"), Y)
+    pa = pytest.importorskip("pyarrow")
+    check(load_dataset(pa.Table.from_pandas(TABLE), label_columns=LABELS))
+    both = load_dataset(TABLE, test=TABLE.iloc[:2], label_columns=LABELS, name="mine")
+    assert both.name == "mine"
+    assert [len(part) for part in both.official] == [4, 2]
+    with pytest.raises(UserError, match="a data set is a path, a DataFrame"):
+        load_dataset(5, labels=Y)
+
+
+def test_packed_text_is_the_same(tmp_path):
+    (tmp_path / "d.csv").write_text(text_of(words=["no", "yes"]))
+    (tmp_path / "p.csv.bz2").write_bytes(bz2.compress((tmp_path / "d.csv").read_bytes()))
+    plain, packed = (load_dataset(tmp_path / name, label_columns=LABELS) for name in ("d.csv", "p.csv.bz2"))
+    assert dataset_hash(plain) == dataset_hash(packed)
+
+
+def test_a_table_with_ids_and_groups_is_written_and_read(tmp_path):
+    from mlrank.datasets.convert import convert
+
+    frame = TABLE.assign(name=["r1", "r2", "=x", "y"], who=["p", "q", "p", "q"])
+    data = load_dataset(frame, label_columns=LABELS, id_column="name", group_column="who")
+    for key in ("csv", "tsv", "parquet"):
+        options = convert(data, tmp_path / f"d.{key}", key)
+        again = load_dataset(options.pop("train"), **options)
+        assert (again.ids, again.groups.tolist()) == (data.ids, data.groups.tolist())
+        assert dataset_hash(again) == dataset_hash(data)
+    with pytest.raises(UserError, match="the ids of its rows have no place in it; csv, tsv and parquet have one"):
+        convert(data, tmp_path / "d.npz", "npz")

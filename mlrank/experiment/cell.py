@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mlrank import __version__
-from mlrank.arrays import IntArray
+from mlrank.arrays import BoolArray, IntArray
 from mlrank.config import ExperimentConfig, GridPoint, MethodConfig
 from mlrank.experiment.data import SplitDataset
 from mlrank.experiment.events import RunName
@@ -251,15 +251,10 @@ def cells(config: ExperimentConfig, data: SplitDataset) -> Iterator[Cell]:
         known = None if data.task_data.known is None else data.task_data.known[mask]
         seed = drawn_seed(data=data.hash, split=split.name, seed=config.seed)
         Y = data.dataset.Y[split.train]
-        with config.places.errors_at("search", about=f"'{data.dataset.name}': "):
-            groups, own = data.dataset.groups, data.dataset.folds
-            pairs = None
-            if own is not None and config.split.kind != "predefined":
-                pairs = predefined_folds(own[split.train])
-            if pairs is None:
-                known_Y = Y if known is None else Y & known[split.train]
-                of_rows = None if groups is None else groups[split.train]
-                pairs = kfold(known_Y, search.folds, seed, search.stratified, of_rows)
+        pairs: list[tuple[IntArray, IntArray]] = []
+        if any(len(values) > 1 for method in config.methods.values() for _, values in method.all_axes):
+            with config.places.errors_at("search", about=f"'{data.dataset.name}': "):
+                pairs = _folds(config, data, split, Y if known is None else Y & known[split.train], seed)
         folds = tuple((split.train[train], split.train[test]) for train, test in pairs)
         of_folds = rows_hash(*(rows for pair in folds for rows in pair))
         inputs = FitInputs(
@@ -285,3 +280,16 @@ def cells(config: ExperimentConfig, data: SplitDataset) -> Iterator[Cell]:
                 sources=sources,
             )
             yield Cell(config, method, data, split, folds, mask, mine)
+
+
+def _folds(
+    config: ExperimentConfig, data: SplitDataset, split: Split, Y: BoolArray, seed: int
+) -> list[tuple[IntArray, IntArray]]:
+    """Return the folds of a search, as places among the training rows: those that the data say, or drawn ones."""
+    own, groups = data.dataset.folds, data.dataset.groups
+    if own is not None and config.split.kind != "predefined":
+        found = predefined_folds(own[split.train])
+        if found is not None:
+            return found
+    of_rows = None if groups is None else groups[split.train]
+    return kfold(Y, config.search.folds, seed, config.search.stratified, of_rows)

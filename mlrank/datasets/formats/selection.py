@@ -54,7 +54,7 @@ class Selection:
         places = {name: place for place, name in enumerate(columns)}
         missing = [name for name in self.features if name not in places]
         if missing:
-            raise UserError(self._lacks(missing, columns), path)
+            raise self.lacking(missing, columns, path)
         extra = [name for name in columns if name not in self._known]
         return np.array([places[name] for name in self.features], np.int64), self.describe_unused(extra)
 
@@ -96,12 +96,14 @@ class Selection:
     def _known(self) -> frozenset[str]:
         return frozenset((*self.features, *self.labels))
 
-    def _lacks(self, missing: list[str], columns: Sequence[str]) -> str:
+    def lacking(self, missing: list[str], columns: Sequence[str], path: Path) -> UserError:
+        """Return the error of a file without some of the features."""
         others = comparable(name for name in columns if name not in self._known)
         near = get_close_matches(missing[0][:LONGEST_COMPARED], others, n=1, cutoff=0.8)
         hint = f"; is {shown(missing[0])} the column {shown(near[0])}?" if near else ""
         there = f"; it has {len(columns)} columns: {_listed(columns)}" if len(missing) == len(self.features) else hint
-        return f"lacks {len(missing)} of the {len(self.features)} features of {self.owner}: {_listed(missing)}{there}"
+        lacks = f"lacks {len(missing)} of the {len(self.features)} features of {self.owner}: {_listed(missing)}"
+        return UserError(lacks + there, path)
 
 
 @dataclass(frozen=True)

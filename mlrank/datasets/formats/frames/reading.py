@@ -1,6 +1,6 @@
 """From tables to a data set: which columns are labels, features, ids, groups and folds, and what they hold."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -191,8 +191,9 @@ def roles_of(source: Source, table: Table, labels_elsewhere: bool = False) -> Ro
     if both := sorted(taken & aside):
         raise UserError(f"column {shown(both[0])} cannot be a label and be left out of the features too", table.path)
     features = tuple(name for name in among if name not in taken)
-    for option in ("text_columns", "one_hot"):
-        for name in _names_in(getattr(source, option)):
+    text = [column.column for column in source.text_columns or ()]
+    for option, names in (("text_columns", text), ("one_hot", _names_in(source.one_hot))):
+        for name in names:
             if name not in features:
                 known = unknown_name("feature column", name, map(_bare, features))
                 raise UserError(f"{option}: {known}", table.path)
@@ -202,9 +203,7 @@ def roles_of(source: Source, table: Table, labels_elsewhere: bool = False) -> Ro
 
 
 def _names_in(value: Any) -> tuple[str, ...]:
-    if isinstance(value, Mapping):
-        return tuple(value)
-    return tuple(value) if isinstance(value, (tuple, list)) else ()
+    return value if isinstance(value, tuple) else ()
 
 
 def _matching(option: str, given: Sequence[str], table: Table) -> tuple[str, ...]:

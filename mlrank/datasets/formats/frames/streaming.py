@@ -31,7 +31,7 @@ def stream_tables(request: StreamRequest, table: Table) -> Iterator[Features]:
     selection = request.selection
     found, lacking = features_by_name(selection.features, table.names, selection.text)
     if lacking:
-        selection.match([name for name in table.names if name not in selection.labels], request.path)
+        raise selection.lacking(lacking, table.names, request.path)
     used = {feature.column for feature, _ in found}
     request.notes.extend(table.notes)
     aside = {*used, *selection.labels, *filter(None, [request.id_column])}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from mlrank.records.run import RunRecord, ThresholdInfo
+from mlrank.records.run import RunRecord, SetsInfo, ThresholdInfo
 from mlrank.tables import Grid, Shown, show_value
 
 __all__ = ["FailedRun", "certificates", "failures", "settings"]
@@ -24,7 +24,7 @@ def settings(records: Sequence[RunRecord]) -> Grid:
                 Shown(_listed(searched) or NONE),
                 Shown(NONE if best is None else f"{best:.4f} {search.metric}", value=best),
                 _count(search.n_trials),
-                Shown(_threshold(record.threshold)),
+                Shown(_threshold(record.threshold, record.sets)),
                 Shown(_listed(fixed) or NONE),
             )
         )
@@ -87,7 +87,8 @@ def _listed(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name}={show_value(value)}" for name, value in values.items())
 
 
-def _threshold(threshold: ThresholdInfo) -> str:
-    settings = _listed(threshold.settings)
+def _threshold(threshold: ThresholdInfo, sets: SetsInfo | None) -> str:
+    natural = {} if sets is None or sets.natural_cut is None else {"value": sets.natural_cut}
+    settings = _listed({**threshold.settings, **natural})
     star = "*" if threshold.oracle else ""
     return f"{threshold.kind}{star}{f' ({settings})' if settings else ''}"

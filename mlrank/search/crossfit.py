@@ -9,7 +9,7 @@ from mlrank.arrays import Features, FloatArray, IntArray
 from mlrank.solvers import TrainingSet
 from mlrank.splits import kfold
 
-__all__ = ["heldout_scores", "own_scores"]
+__all__ = ["HELDOUT_FOLDS", "heldout_scores", "own_scores"]
 
 HELDOUT_FOLDS = 3
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from mlrank.search.crossfit import HELDOUT_FOLDS
 from mlrank.search.fits import project
 from mlrank.search.task_data import TaskData, TaskRows
 from mlrank.search.tasks import Task
@@ -73,8 +74,12 @@ class Pilot:
         return tuple(found)
 
     def estimate(self, n_samples: int) -> Estimate:
-        """Return what a fit on so many rows takes."""
-        return Estimate(self._time(n_samples), self.memory(n_samples))
+        """Return what a fit on so many rows takes, with those for held-out scores where they are needed."""
+        seconds = self._time(n_samples)
+        if seconds is not None and self.task.chain.cross_fits:
+            part = self._time(round(n_samples * (1 - 1 / HELDOUT_FOLDS)))
+            seconds += HELDOUT_FOLDS * (part or 0.0)
+        return Estimate(seconds, self.memory(n_samples))
 
     def _time(self, n_samples: int) -> float | None:
         if not self.fits:
@@ -97,6 +102,8 @@ class Pilot:
             loads.add("numba")
         if able.kernel == "rbf":
             loads.add("scikit-learn")  # for its distances
+        if self.task.chain.calibrate is not None:
+            loads.add("scikit-learn")
         return loads
 
     def _cost(self, n_samples: int) -> tuple[float, float]:

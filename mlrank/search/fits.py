@@ -219,8 +219,8 @@ class _FitCache:
             self.last = (identity, model, time.perf_counter() - started)
         _, model, seconds = self.last
         started = time.perf_counter()
-        held = "heldout" == self.chain.threshold_scores
-        heldout = self._heldout_scores(solver, point) if held or self.chain.calibrate else None
+        held = self.chain.threshold_scores == "heldout"
+        heldout = self._heldout_scores(solver, point) if self.chain.cross_fits else None
         scores = heldout if held and heldout is not None else own_scores(model, self.train)
         calibration = None
         if self.chain.calibrate is not None and heldout is not None:

@@ -53,6 +53,11 @@ class Chain:
         """Whether points share more than their rows: each part of a task then makes it anew."""
         return self.projection is not None or Capabilities.of(self.solver).prepares
 
+    @property
+    def cross_fits(self) -> bool:
+        """Whether each point is also fitted to parts of the training rows, for scores of the rows left out."""
+        return self.threshold_scores == "heldout" or self.calibrate is not None
+
     @cached_property
     def _draws(self) -> bool:
         return Capabilities.of(self.solver).draws

@@ -34,9 +34,9 @@ def test_dry_run_lists_every_fit_and_writes_nothing(mlrank, tmp_path):  # noqa: 
     assert "finished fits" in out
 
 
-def pilot_of(solver, scale="none", **more):
+def pilot_of(solver, scale="none", scores="train", calibrate=None, **more):
     X, Y = small_data(n=300)
-    chain = Chain(solver, THRESHOLDS["zero"], "train", scale)
+    chain = Chain(solver, THRESHOLDS["zero"], scores, scale, None, calibrate)
     return Pilot(
         Task(chain, (Point({}, {}, "key", 0),), np.arange(300), np.arange(1), "f1_micro", **more), TaskData(X, Y)
     )
@@ -61,6 +61,16 @@ def test_a_pilot_grows_as_the_solver_says_beside_what_does_not_grow(seconds, exp
     assert pilot.estimate(1200).seconds == pytest.approx(expected)
     data_bytes = 1200 * (2 * 5 * 8 + 9 * 4)
     assert pilot.memory(1200) == OWN_PROCESS + 1200 * 1000 + data_bytes
+
+
+@pytest.mark.parametrize("asked", [{"scores": "heldout"}, {"calibrate": "sigmoid"}])
+def test_heldout_scores_take_three_fits_to_two_thirds_of_the_rows(asked):
+    pilot = pilot_of(Costly, **asked)
+    pilot.fits = ((100, 1.0), (200, 4.0))
+    # All growth, with the square of the rows.
+    assert pilot.estimate(1200).seconds == pytest.approx(144.0 + 3 * 64.0)
+    more = pilot.memory(1200) - pilot_of(Costly).memory(1200)
+    assert more == ("calibrate" in asked) * LIBRARY_BYTES["scikit-learn"]
 
 
 def test_pilots_fit_scaled_rows_and_their_share_of_unlabeled_ones(monkeypatch):

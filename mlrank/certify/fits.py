@@ -290,6 +290,10 @@ def _verdict(claim: _Claim, proof: Proof) -> CertifiedFit:
         return claim.fit(DIFFERS, f"converged, and the certificate is above tol = {tol:g}", proof)
     slack = SLACK.get(proof.kind or "", RESIDUALS)
     claimed = np.nan if claim.certificate is None else claim.certificate
+    if proof.rival is not None and claim.objective is not None:
+        bound = claim.objective * (1.0 - claimed)
+        if proof.rival < bound - RESIDUALS * abs(claim.objective) - ROUNDING * proof.scale:
+            return claim.fit(DIFFERS, f"other weights have {proof.rival:.9g}, below the bound {bound:.9g}", proof)
     if claimed < -RESIDUALS or not proof.certificate <= claimed * (1 + PART) + slack:
         if proof.rebuilt and claimed >= 0:  # a weaker proof, and no disproof
             return claim.fit(

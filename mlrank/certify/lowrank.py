@@ -1,6 +1,9 @@
-"""SLRM: its objective from the definition, and a bound from a dual point that is rebuilt from the weights."""
+"""SLRM: its objective from the definition, a bound from a dual point that is rebuilt, and a rival.
 
-from collections.abc import Callable
+Models hold no dual point of it. Steps of its own, in double precision, go from the model's weights towards the optimum:
+where they end, the gradient gives a bound, and the objective must not be below what the certificate claims.
+"""
+
 from functools import partial
 from typing import Any
 
@@ -15,7 +18,10 @@ from mlrank.solvers.models import LowRankModel, all_rows
 
 __all__ = ["certify_slrm"]
 
-STEPS = 300
+# Steps, and operations that they may take.
+STEPS, OPERATIONS = (300, 3000), 3e10
+# Steps end where weights move by less than this part.
+STILL = 1e-13
 
 
 class _Loss:
@@ -55,8 +61,8 @@ def certify_slrm(solver: Any, model: Any, train: TrainingSet) -> Proof:
     """SLRM, eq. 9 or 8 of its module.
 
     A dual point has the derivatives of the loss at some weights, and what the graph adds to them, made smaller until no
-    singular value of their sum is above lam. Weights are those of the model, and for the squared loss also those of
-    a dual point nearby.
+    singular value of their sum is above lam. Weights are those of the model, those that steps from there lead to, and
+    for the squared loss those of the steps' multipliers.
     """
     if not isinstance(model, LowRankModel):
         raise ValueError(f"a {type(model).__name__} has no weights to certify")
@@ -76,11 +82,7 @@ def certify_slrm(solver: Any, model: Any, train: TrainingSet) -> Proof:
     V = model.left.astype(LONG) @ model.right.T.astype(LONG)
     smooth, energy = _smoothness(solver, all_rows(train), everything, V, gamma)
     F = labeled @ V
-    nuclear = LONG(0)
-    if V.size:
-        scale = max(np.abs(V).max(), LONG(1e-300))
-        nuclear = np.linalg.svd((V / scale).astype(np.float64), compute_uv=False).sum() * scale
-    primal = loss.value(F) + energy / 2 + lam * nuclear
+    primal = loss.value(F) + energy / 2 + lam * _nuclear(V)
     zero = loss.value(np.zeros_like(F))
     A = loss.gradient(F)
     G = labeled.T @ A + smooth
@@ -89,16 +91,39 @@ def certify_slrm(solver: Any, model: Any, train: TrainingSet) -> Proof:
         size = lengths * (np.sqrt((loss.targets**2).sum(axis=0)) + (lengths * np.abs(V)).sum(axis=0)) + np.abs(smooth)
         error = np.divide(np.abs(G), size, out=np.zeros_like(G), where=size > 0).max(initial=LONG(0))
         return Proof(float(primal / half), float(error), BACKWARD, scale=float(zero / half))
-    points = [(A, G, energy)]
-    if solver.loss == "squared" and weight.all():
-        smoothness = partial(_smoothness, solver, all_rows(train), everything)
-        W = _dual_weights(labeled, V, smoothness, G, lam, gamma)
+    dual, rival = _bound(loss, lam, A, G, energy), LONG(np.inf)
+    smoothness = partial(_smoothness, solver, all_rows(train), everything)
+    quadratic = solver.loss == "squared" and bool(weight.all())
+    steps = _multiplier_steps if quadratic else _gradient_steps
+    for W in steps(labeled, V, smoothness(np.eye(len(V), dtype=LONG), gamma)[0], loss, lam):
         smooth, energy = smoothness(W, gamma)
-        A = loss.gradient(labeled @ W)
-        points.append((A, labeled.T @ A + smooth, energy))
-    dual = max(_bound(loss, lam, *point) for point in points)
+        F = labeled @ W
+        A = loss.gradient(F)
+        dual = max(dual, _bound(loss, lam, A, labeled.T @ A + smooth, energy))
+        rival = min(rival, loss.value(F) + energy / 2 + lam * _nuclear(W))
     proof = gap_proof(primal, dual, zero)
-    return Proof(float(primal / half), proof.certificate, GAP, scale=float(zero / half), rebuilt=True)
+    return Proof(
+        float(primal / half),
+        proof.certificate,
+        GAP,
+        scale=float(zero / half),
+        rebuilt=True,
+        rival=float(rival / half),
+    )
+
+
+def _nuclear(V: LongArray) -> Any:
+    """Return the sum of the singular values."""
+    if not V.size:
+        return LONG(0)
+    scale = max(np.abs(V).max(), LONG(1e-300))
+    return np.linalg.svd((V / scale).astype(np.float64), compute_uv=False).sum() * scale
+
+
+def _n_steps(d: int, k: int) -> int:
+    """Return how many steps on weights (d, k) are affordable."""
+    few, many = STEPS
+    return int(np.clip(OPERATIONS / (d * k * (d + 20 * min(d, k))), few, many))
 
 
 def _bound(loss: _Loss, lam: Any, A: LongArray, G: LongArray, energy: Any) -> Any:
@@ -108,29 +133,51 @@ def _bound(loss: _Loss, lam: Any, A: LongArray, G: LongArray, energy: Any) -> An
     return max(-loss.conjugate(part * A) - part**2 * energy / 2, LONG(0))
 
 
-def _dual_weights(
-    X: LongArray, V: LongArray, smoothness: Callable[..., tuple[LongArray, Any]], G: LongArray, lam: Any, gamma: Any
-) -> LongArray:
-    """Return weights near V at which the gradient of squared losses has no singular value above lam.
+def _multiplier_steps(X: LongArray, V: LongArray, S: LongArray, loss: _Loss, lam: Any) -> tuple[LongArray, LongArray]:
+    """Return weights of low rank, and weights at which the gradient of squared losses has no singular value above lam.
 
-    The alternating direction method of multipliers, begun at V and its gradient G, in double precision and coordinates
-    of unit curvature: any weights give a bound, and STEPS of it give one about as good as the solver's.
+    The alternating direction method of multipliers, begun at V and its gradient, in double precision and coordinates
+    of unit curvature; `S` is what the graph makes of weights. Any weights give a bound and an objective.
     """
-    hessian = X.T @ X + smoothness(np.eye(X.shape[1], dtype=LONG), gamma)[0]
-    H, U = hessian.astype(np.float64), V.astype(np.float64)
-    most, limit = float(np.abs(G).max()) or 1.0, float(lam)
-    target = H @ U - G.astype(np.float64)  # B: the gradient is H V - B
-    dual = _clipped(-G.astype(np.float64) / most, limit / most) * most
+    gradient = X.T @ loss.gradient(X @ V) + S @ V
+    H, U = (X.T @ X + S).astype(np.float64), V.astype(np.float64)
+    most, limit = float(np.abs(gradient).max()) or 1.0, float(lam)
+    target = H @ U - gradient.astype(np.float64)  # B: the gradient is H V - B
+    dual = _clipped(-gradient.astype(np.float64) / most, limit / most) * most
     eigenvalues, vectors = np.linalg.eigh(H)
     eigenvalues = np.maximum(eigenvalues, 1e-14 * eigenvalues[-1])
     rate = float(np.sqrt(eigenvalues[-1] * np.median(eigenvalues)))
     inverse = (vectors / (eigenvalues + rate)) @ vectors.T
-    for _ in range(STEPS):
+    for _ in range(_n_steps(*U.shape)):
+        before = U
         moved = dual + rate * (inverse @ (target - dual + rate * U))
         dual = _clipped(moved, limit)
         U = (moved - dual) / rate
+        if np.linalg.norm(U - before) <= STILL * np.linalg.norm(U):
+            break
     weights = (vectors / eigenvalues) @ (vectors.T @ (target - dual))
-    return np.asarray(weights, dtype=LONG)
+    return U.astype(LONG), weights.astype(LONG)
+
+
+def _gradient_steps(X: LongArray, V: LongArray, S: LongArray, loss: _Loss, lam: Any) -> tuple[LongArray]:
+    """Return weights that proximal gradient steps from V lead to, with momentum that starts anew where it is uphill."""
+    rows, push, U = X.astype(np.float64), S.astype(np.float64), V.astype(np.float64)
+    curvature = {"squared": 1.0, "logistic": 0.25, "squared_hinge": 2.0}[loss.kind]
+    length = 1.0 / float(np.linalg.eigvalsh(curvature * rows.T @ rows + push)[-1])
+    plain = _Loss(loss.kind, loss.targets.astype(np.float64), loss.weight.astype(np.float64))
+    ahead, momentum = U, 1.0
+    for _ in range(_n_steps(*U.shape)):
+        moved = ahead - length * (rows.T @ plain.gradient(rows @ ahead) + push @ ahead)
+        new = moved - _clipped(moved, float(lam) * length)
+        following = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        if np.vdot(ahead - new, new - U) > 0:
+            following = momentum = 1.0
+        ahead = new + (momentum - 1) / following * (new - U)
+        still = np.linalg.norm(new - U) <= STILL * np.linalg.norm(new)
+        U, momentum = new, following
+        if still and momentum > 1.0:
+            break
+    return (U.astype(LONG),)
 
 
 def _clipped(matrix: FloatArray, limit: float) -> FloatArray:

@@ -28,6 +28,8 @@ class Proof:
         What rounding of the objective is relative to.
     rebuilt : bool
         Whether the bound comes from another dual point than the solver's, which the model does not hold.
+    rival : float, optional
+        The objective of another feasible point, which no true certificate has a bound above.
     """
 
     objective: float | None = None
@@ -36,6 +38,7 @@ class Proof:
     note: str = ""
     scale: float = 0.0
     rebuilt: bool = False
+    rival: float | None = None
 
 
 # (settings of the solver, model, training set as the model saw it) -> Proof

@@ -108,8 +108,8 @@ def test_splits_subsets_and_hidden_labels_are_drawn_again(tmp_path):
     assert {fit.verdict for fit in fits} == {"confirmed"}
 
 
-def change_record(folder, **changes):
-    path = folder.path / "runs" / "part-train" / "official" / "Rank-SVM.json"
+def change_record(folder, method="Rank-SVM", **changes):
+    path = folder.path / "runs" / "part-train" / "official" / f"{method}.json"
     values = json.loads(path.read_text())
     values["info"] |= changes
     path.write_text(json.dumps(values))
@@ -142,6 +142,19 @@ def test_a_record_and_a_model_that_claim_the_same_untruth_differ(copy, changes):
     (fit,) = (fit for fit in certify_run(copy) if fit.method == "Rank-SVM")
     assert fit.verdict == "differs"
     assert not fit.note.startswith("the record has")
+
+
+def test_a_gap_that_hides_better_weights_differs_though_models_hold_no_bound(tmp_path):
+    folder = trained(tmp_path, "{SLRM: {solver: slrm, lam: 0.1, max_iter: 1, beta: 100.0}}")
+    (fit,) = certify_run(folder)
+    assert fit.verdict == "confirmed"
+    assert 1e-4 < fit.certificate < fit.claimed_certificate
+    change_record(folder, "SLRM", optimality=1e-5, converged=True)
+    change = lambda model: replace(model, info=replace(model.info, optimality=1e-5, converged=True))  # noqa: E731
+    change_model(folder, change, ("part-train", "official", "SLRM"))
+    (fit,) = certify_run(folder)
+    assert fit.verdict == "differs"
+    assert re.fullmatch(r"other weights have [\d.]+, below the bound [\d.]+", fit.note)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from mlrank.certify.lowrank import certify_slrm
 from mlrank.certify.margins import certify_binary, certify_hlapsvm, certify_mlr, certify_perf, certify_rank
 from mlrank.certify.proof import Certifier
 
-__all__ = ["CERTIFIERS", "REASONS"]
+__all__ = ["BLOCKWISE", "CERTIFIERS", "REASONS"]
 
 CERTIFIERS: Mapping[str, Certifier] = {
     "binary_svm": certify_binary,
@@ -25,6 +25,8 @@ CERTIFIERS: Mapping[str, Certifier] = {
     "smse": certify_smse,
     "mcgf": certify_mcgf,
 }
+# Those that need products with a kernel matrix alone, and not the matrix.
+BLOCKWISE = frozenset({"binary_svm", "rank_svm", "rank_hlapsvm", "mlr", "svm_perf"})
 # The other solvers.
 REASONS: Mapping[str, str] = {
     "knn": "neighbors are exact: there is nothing to certify",

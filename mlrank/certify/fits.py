@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, IntArray, take_rows
-from mlrank.certify.families import CERTIFIERS, REASONS
+from mlrank.certify.families import BLOCKWISE, CERTIFIERS, REASONS
+from mlrank.certify.plain import WHOLE_ROWS
 from mlrank.certify.proof import BACKWARD, GAP, Proof
 from mlrank.config import ExperimentConfig, load_stored_config, named_solver, stored_config_of
 from mlrank.errors import UserError
@@ -29,8 +30,6 @@ OBJECTIVES, ROUNDING = 1e-6, 1e-12
 # A recomputed certificate may exceed the claimed one by this part, and by so much, which is rounding.
 PART, SLACK = 1e-2, {GAP: 1e-8, BACKWARD: 2.5e-7}
 RESIDUALS = 1e-9
-# Kernel matrices in long doubles take 16 bytes for each pair of rows.
-MOST_ROWS = 6000
 
 
 @dataclass(frozen=True)
@@ -254,8 +253,9 @@ def _training_set(claim: _Claim, stored: StoredModel, rows: _Rows) -> TrainingSe
     """Return the training rows as the model saw them: through the stored scaling and projection."""
     predictor, model = stored.predictor, stored.predictor.model
     pairwise = getattr(claim.settings, "kernel", None) == "precomputed"
-    if isinstance(model, KernelModel) and len(rows.train) > MOST_ROWS:
-        raise UserError(f"kernel matrices of more than {MOST_ROWS} rows are not certified")
+    whole = pairwise or claim.solver not in BLOCKWISE
+    if isinstance(model, KernelModel) and whole and len(rows.train) > WHOLE_ROWS:
+        raise UserError(f"kernel matrices of more than {WHOLE_ROWS} rows are not certified")
     able = Capabilities.of(SOLVERS[claim.solver]) if claim.solver in SOLVERS else None
     X = _seen(predictor, take_rows(rows.X, rows.train, rows.train if pairwise else None), predictor.transductive)
     unlabeled = None

@@ -164,8 +164,11 @@ def _gradient_steps(X: LongArray, V: LongArray, S: LongArray, loss: _Loss, lam: 
     rows, push, U = X.astype(np.float64), S.astype(np.float64), V.astype(np.float64)
     curvature = {"squared": 1.0, "logistic": 0.25, "squared_hinge": 2.0}[loss.kind]
     length = 1.0 / float(np.linalg.eigvalsh(curvature * rows.T @ rows + push)[-1])
-    plain = _Loss(loss.kind, loss.targets.astype(np.float64), loss.weight.astype(np.float64))
-    ahead, momentum = U, 1.0
+    targets: Any = loss.targets.astype(np.float64)
+    weight: Any = loss.weight.astype(np.float64)
+    plain: Any = _Loss(loss.kind, targets, weight)
+    ahead: Any = U
+    momentum = 1.0
     for _ in range(_n_steps(*U.shape)):
         moved = ahead - length * (rows.T @ plain.gradient(rows @ ahead) + push @ ahead)
         new = moved - _clipped(moved, float(lam) * length)

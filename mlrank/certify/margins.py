@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from mlrank.arrays import BoolArray
-from mlrank.certify.plain import LONG, LongArray, dense_rows, dual_of, rows_of
+from mlrank.certify.plain import LONG, GramRows, KernelBlocks, LinearRows, LongArray, dense_rows, dual_of, rows_of
 from mlrank.certify.proof import GAP, Proof, balanced_sides, gap_proof, part_of
+from mlrank.errors import UserError
 from mlrank.solvers import TrainingSet
 
 __all__ = ["certify_binary", "certify_hlapsvm", "certify_mlr", "certify_perf", "certify_rank"]
@@ -21,6 +22,11 @@ __all__ = ["certify_binary", "certify_hlapsvm", "certify_mlr", "certify_perf", "
 # A dual point that breaks its caps by such a part is one of a problem with larger caps, whose optimum is larger by that
 # part at most: its bound is divided by as much.
 EXCESSES = (0.0, 1e-14, 1e-12, 1e-10, 1e-8, 1e-6)
+
+# Inner products of more rows are not formed for the steps as printed.
+HALVED_ROWS = 3000
+# What weights may be apart from sums of dual variables, relative to the terms of these.
+ROUNDED = 1e-10
 
 
 def _sides(train: TrainingSet) -> tuple[BoolArray, BoolArray]:
@@ -139,11 +145,11 @@ def _certify_pairs(solver: Any, model: Any, train: TrainingSet, penalty: _Penalt
 
 def certify_mlr(solver: Any, model: Any, train: TrainingSet) -> Proof:
     """Multi-label ranking, eq. 13 or (4) of its module, with labels mixed by R where they are."""
-    if solver.halve:
-        return Proof(kind=GAP, note="the iteration as printed solves eq. 13 with another kernel: not certified")
     relevant, irrelevant = _sides(train)
-    rows, b = rows_of(model, train.X), model.intercept.astype(LONG)
     augmented, exact = solver.bias == "augmented", solver.formulation == "exact"
+    rows, b = rows_of(model, train.X), model.intercept.astype(LONG)
+    if solver.halve:
+        rows, b, augmented = _halved(rows, model, train, augmented), np.zeros_like(b), False
     C = LONG(solver.C) * (4 if solver.C_convention == "eq2" else 1)
     F = rows.outputs() + b
     mixed = np.flatnonzero(relevant.any(axis=1) & irrelevant.any(axis=1))
@@ -166,6 +172,24 @@ def certify_mlr(solver: Any, model: Any, train: TrainingSet) -> Proof:
     spanned = spanned + (np.outer(sums, sums) if augmented else LONG(0))
     norm = np.trace(spanned) if R is None else np.trace(R @ spanned)
     return gap_proof(primal, part_of(up.sum() + down.sum(), norm) / (1 + LONG(excess)), zero)
+
+
+def _halved(given: LinearRows | GramRows, model: Any, train: TrainingSet, augmented: bool) -> GramRows:
+    """Return the rows under the kernel (K + diag K) / 2 of the printed steps, with the dual variables of the model."""
+    beta = dual_of(model, train.Y.shape)
+    if isinstance(given, GramRows):
+        K, A = given.K, given.A
+    else:
+        X = dense_rows(train.X)
+        if len(X) > HALVED_ROWS or beta is None:
+            raise UserError(f"the iteration as printed needs dual variables, of {HALVED_ROWS} rows at most")
+        if not (np.abs(X.T @ beta - given.W) <= ROUNDED * (np.abs(X).T @ np.abs(beta))).all():
+            raise ValueError("its weights are not those of its dual variables")
+        K, A = X @ X.T, beta
+    if isinstance(K, KernelBlocks):
+        raise UserError("the iteration as printed is not certified with so many rows")
+    K = K + 1 if augmented else K
+    return GramRows((K + np.diag(np.diag(K))) / 2, A)
 
 
 def _all_pairs_loss(scores: LongArray, up: BoolArray, down: BoolArray) -> Any:

@@ -4,7 +4,7 @@ Everything here is slow and follows its definition. Nothing is shared with the s
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,18 @@ from mlrank.arrays import Features
 from mlrank.errors import UserError
 from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
 
-__all__ = ["LONG", "GramRows", "LinearRows", "LongArray", "dense_rows", "dual_of", "kernel_values", "rows_of"]
+__all__ = [
+    "LONG",
+    "WHOLE_ROWS",
+    "GramRows",
+    "KernelBlocks",
+    "LinearRows",
+    "LongArray",
+    "dense_rows",
+    "dual_of",
+    "kernel_values",
+    "rows_of",
+]
 
 LONG = np.longdouble
 LongArray = npt.NDArray[np.longdouble]
@@ -23,6 +34,9 @@ LongArray = npt.NDArray[np.longdouble]
 BLOCK = 1 << 21
 # What sums of kernel values may lose of scores.
 CANCELLED = 1e-6
+# Kernel matrices of more rows take too much memory in long doubles, 16 bytes for each pair, and are computed anew for
+# each product; operations of such a product at most: some minutes.
+WHOLE_ROWS, PAIRWISE = 6000, 3e10
 
 
 def dense_rows(X: Features, at: slice | npt.NDArray[Any] = slice(None)) -> LongArray:
@@ -115,16 +129,42 @@ class LinearRows:
 
 
 @dataclass(frozen=True)
+class KernelBlocks:
+    """A kernel matrix that is computed for each product, block by block.
+
+    Parameters
+    ----------
+    settings : with `kernel`, `gamma`, `degree` and `coef0`
+    rows : (n_samples, n_features)
+    absolute : whether its entries count by their size
+    """
+
+    settings: Any
+    rows: LongArray
+    absolute: bool = False
+
+    def __matmul__(self, B: LongArray) -> LongArray:
+        parts = []
+        for at in _blocks(len(self.rows), len(self.rows)):
+            K = kernel_values(self.settings, self.rows[at], self.rows)
+            parts.append((abs(K) if self.absolute else K) @ B)
+        return np.vstack(parts)
+
+    def __abs__(self) -> "KernelBlocks":
+        return replace(self, absolute=True)
+
+
+@dataclass(frozen=True)
 class GramRows:
     """Training rows under a kernel, and a model with a coefficient for each of them.
 
     Parameters
     ----------
-    K : (n_samples, n_samples), kernel values in long doubles
+    K : (n_samples, n_samples), kernel values in long doubles, or what computes them
     A : (n_samples, n_labels), coefficients of the model
     """
 
-    K: LongArray
+    K: LongArray | KernelBlocks
     A: LongArray
 
     def outputs(self) -> LongArray:
@@ -136,7 +176,7 @@ class GramRows:
             If they are sums that cancel by more than the digits of long doubles.
         """
         scores = self.K @ self.A
-        lost = 2 * np.finfo(LONG).eps * (np.abs(self.K) @ np.abs(self.A))
+        lost = 2 * np.finfo(LONG).eps * (abs(self.K) @ np.abs(self.A))
         if not (lost <= CANCELLED * (1 + np.abs(scores))).all():
             raise UserError("its scores are sums that cancel beyond long doubles: `scale: standard`")
         return scores
@@ -151,6 +191,8 @@ class GramRows:
 
     def penalized(self, B: LongArray, lam: Any, laplacian: Callable[[LongArray], LongArray]) -> LongArray:
         """Return at least v'M^-1 v as `LinearRows.penalized`; y has coefficients, of which M makes y + lam L K y."""
+        if isinstance(self.K, KernelBlocks):
+            raise UserError(f"with a kernel and more than {WHOLE_ROWS} rows its penalty is not certified")
         M = np.eye(len(self.K)) + (lam * laplacian(self.K)).astype(np.float64)
         y = np.linalg.solve(M, B.astype(np.float64)).astype(LONG)
         plain = self.K @ y
@@ -183,7 +225,11 @@ def rows_of(model: Any, X: Features) -> LinearRows | GramRows:
         return GramRows(dense_rows(X), A)
     rows = dense_rows(X)
     A[_places(rows, dense_rows(model.X_train))] = model.dual.T
-    return GramRows(kernel_values(model, rows, rows), A)
+    if n <= WHOLE_ROWS:
+        return GramRows(kernel_values(model, rows, rows), A)
+    if float(n) ** 2 * rows.shape[1] > PAIRWISE:
+        raise UserError(f"kernel values of {n} rows of {rows.shape[1]} features take too long in long doubles")
+    return GramRows(KernelBlocks(model, rows), A)
 
 
 def _places(rows: LongArray, support: LongArray) -> npt.NDArray[np.int64]:

@@ -9,9 +9,10 @@ import pytest
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from mlrank.certify import CERTIFIERS
+from mlrank.certify import CERTIFIERS, plain
 from mlrank.certify.margins import _fits, _pair_threshold_loss
 from mlrank.certify.plain import kernel_values
+from mlrank.errors import UserError
 from mlrank.kernels import Kernel
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.models import DualPoint
@@ -38,6 +39,8 @@ SETTINGS = {
         {"kernel": "rbf", "known": True},
         {"kernel": "linear", "formulation": "exact"},
         {"kernel": "rbf", "correlation": 0.3, "C_convention": "eq2"},
+        {"kernel": "rbf", "halve": True, "bias": "augmented"},
+        {"kernel": "linear", "halve": True},
     ],
     "svm_perf": [{"kernel": "rbf"}, {"kernel": "polynomial", "known": True}, {"C_convention": "unit"}],
     "slrm": [
@@ -192,3 +195,16 @@ def test_nothing_of_the_solvers_is_used():
                 assert node.module in allowed, f"{path.name} imports {node.module}"
             assert not (isinstance(node, ast.Attribute) and node.attr == "fit" and path.name != "fits.py")
             assert not (isinstance(node, ast.ImportFrom) and node.module.startswith("mlrank.kernels"))
+
+
+def test_a_kernel_of_many_rows_is_computed_for_each_product(monkeypatch):
+    solver, model, train = fitted("rank_svm", {"kernel": "rbf", "C": 0.01})
+    whole = CERTIFIERS["rank_svm"](solver, model, train)
+    monkeypatch.setattr(plain, "WHOLE_ROWS", 59)
+    monkeypatch.setattr(plain, "BLOCK", 7 * 60)
+    assert isinstance(plain.rows_of(model, train.X).K, plain.KernelBlocks)
+    parted = CERTIFIERS["rank_svm"](solver, model, train)
+    assert (parted.objective, parted.certificate) == pytest.approx((whole.objective, whole.certificate), rel=1e-12)
+    monkeypatch.setattr(plain, "PAIRWISE", 1.0)
+    with pytest.raises(UserError, match="take too long"):
+        CERTIFIERS["rank_svm"](solver, model, train)

@@ -68,6 +68,8 @@ def test_baselines_come_behind_the_methods_and_read_back_as_methods():
     assert again == config
     alone = parse_config(f"{HEAD}baselines: standard\n", "c.yaml")
     assert list(alone.methods) == list(BASELINES["standard"])
+    cuts = {(method.threshold, method.threshold_scores) for method in alone.methods.values()}
+    assert cuts == {("svr_midpoint", "heldout")}
     logistic = alone.methods["Logistic"]
     made = logistic.solver_class(**logistic.grid()[0].settings)._estimator()
     assert made.get_params() == LogisticRegression(C=0.1, max_iter=1000, random_state=0).get_params()

@@ -46,14 +46,19 @@ def flattened(
             message = f"a list of mappings is for {', '.join(lists)}; write one method for each estimator"
             findings(message, *place)
         else:
-            flat[name], places[name] = value, place
+            place_value(name, value, place)
+
+    def place_value(name: str, value: Any, place: Where) -> None:
+        if name in flat:
+            findings(f"'{name}' is given twice, once inside a mapping", *place)
+        flat[name], places[name] = value, place
 
     def read_estimator(name: str, value: YamlMapping, place: Where) -> None:
         if CLASS not in value:
             found = unknown_name("key", next(iter(value)), [CLASS]) if value else "found an empty mapping"
             findings(f"an estimator inside needs a key '{CLASS}: \"package.module:ClassName\"'; {found}", *place)
             return
-        flat[name], places[name] = value[CLASS], (*place, CLASS)
+        place_value(name, value[CLASS], (*place, CLASS))
         try:
             names = known(value[CLASS]) if isinstance(value[CLASS], str) else None
         except ValueError as error:

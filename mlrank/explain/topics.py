@@ -1,5 +1,6 @@
 """What can be explained: metrics, costs, solvers, thresholds, verdicts, recipes..., each as text and grids."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -119,7 +120,7 @@ def _solver(name: str) -> Topic:
 
 def _preset(name: str) -> Topic:
     preset = PRESETS[name]
-    settings = "".join(f", {setting}: {value}" for setting, value in preset.settings.items())
+    settings = "".join(f", {setting}: {json.dumps(value)}" for setting, value in preset.settings.items())
     usage = f'In a configuration: solver: {name}, which is short for {{solver: "{preset.place}"{settings}}}'
     others = "Every other setting of the class may stand beside it, and these may have other values."
     return Topic("preset", name, preset.summary, (f"{usage}. {others}",))

@@ -113,7 +113,9 @@ def _constructed(place: str, settings: Mapping[str, Any], check: bool) -> Any:
     # What is a word by default stays one: XGBoost has objectives such as "binary:logistic".
     paths = {name for name, value in own.items() if is_path(value) and not isinstance(known[name], str)}
     own |= {name: _constructed(own[name], {}, check) for name in paths}
-    own |= {name: 1 for name in THREADS if name in known and known[name] is not None}
+    # None is one thread in scikit-learn, which warns where it has retired the parameter, and all cores elsewhere.
+    ours = kind.__module__.partition(".")[0] == "sklearn"
+    own |= {name: 1 for name in THREADS if name in known and not (ours and known[name] is None)}
     made = kind(**own)
     if later:
         made.set_params(**later)

@@ -19,6 +19,7 @@ from sklearn.preprocessing import StandardScaler
 from mlrank.config import load_config, load_stored_config, parse_config
 from mlrank.errors import UserError
 from mlrank.experiment import run
+from mlrank.experiment.points import method_inputs
 from mlrank.records.sources import source_hashes
 from mlrank.solvers import Capabilities, TrainingSet
 from mlrank.solvers.estimators import estimator_solver
@@ -162,6 +163,11 @@ def test_parts_of_the_same_class_get_numbers_and_every_part_that_draws_gets_the_
             "unknown class of module sklearn.svm 'SVc'. Did you mean 'SVC'?",
         ),
         ("estimator: {clas: 'sklearn.svm:SVC'}", (7, 16), "unknown key 'clas'. Did you mean 'class'?"),
+        (
+            "estimator__C: 2\n    estimator: {class: 'sklearn.svm:SVC', C: 1}",
+            (8, 46),
+            "'estimator__C' is given twice, once inside a mapping",
+        ),
         ("estimator: {class: 'collections:Counter'}", (7, 24), "is no estimator"),
         ("estimator: [{class: 'sklearn.svm:SVC'}]", (7, 16), "a list of mappings is for steps, estimators"),
         (
@@ -216,7 +222,7 @@ def test_settings_that_a_class_hands_on_are_known_and_words_with_a_colon_stay_wo
     assert made.get_params() == {
         "objective": "reg:squarederror",
         "n_estimators": 50,
-        "nthread": None,
+        "nthread": 1,
         "random_state": 4,
     }
     scores = solver(n_estimators=50).fit(TrainingSet(X, Y)).decision_function(X)
@@ -293,6 +299,15 @@ def test_a_search_gives_the_same_bytes_with_any_workers_and_goes_on(tmp_path):
     assert not list(one.path.rglob("*.model"))
     linear = run(config(tmp_path, f"{{solver: '{LOGISTIC}', C: 1}}"), tmp_path / "linear", 1)
     assert len(list(linear.path.rglob("*.model"))) == 1
+
+
+def test_results_depend_on_the_code_of_every_estimator_inside():
+    library = {"scikit-learn": version("scikit-learn")}
+    for text in ("{solver: rakel}", f"{{solver: '{STEPS}', steps: ['{SCALER}', '{__name__}:Boosted']}}"):
+        sources = method_inputs(method_of(f"    {text}\n"))[1]
+        own = {name for name in sources if name not in library}
+        assert library.items() <= sources.items()
+        assert any("test_estimators" in name for name in own) == ("Boosted" in text)
 
 
 def test_results_depend_on_the_version_of_the_library():

@@ -7,12 +7,14 @@ cap u, there are such alpha if and only if for every m the m largest r sum to at
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from mlrank.arrays import BoolArray
 from mlrank.certify.plain import LONG, GramRows, KernelBlocks, LinearRows, LongArray, dense_rows, dual_of, rows_of
+from mlrank.certify.planes import pair_shares
 from mlrank.certify.proof import GAP, Proof, balanced_sides, gap_proof, part_of
 from mlrank.errors import UserError
 from mlrank.solvers import TrainingSet
@@ -238,7 +240,9 @@ def certify_perf(solver: Any, model: Any, train: TrainingSet) -> Proof:
     for k in mixed:
         n_pairs = int(positive[:, k].sum()) * int(negative[:, k].sum())
         primal += C / n_pairs * _row_pairs(F[:, k], positive[:, k], negative[:, k])
-    beta = dual_of(model, train.Y.shape)
+    beta, rebuilt = dual_of(model, train.Y.shape), False
+    if beta is None and isinstance(rows, LinearRows):
+        beta, rebuilt = _planes(rows, train, positive, negative, C, float(model.info.optimality)), True
     if beta is None:
         return gap_proof(primal, None, zero)
     up, down = _point(beta, positive, negative)
@@ -249,7 +253,21 @@ def certify_perf(solver: Any, model: Any, train: TrainingSet) -> Proof:
         return Proof(float(primal), float("inf"), GAP, BROKEN, float(zero))
     squares = np.diagonal(rows.spanned(up - down))
     dual = sum((part_of(up[:, k].sum(), squares[k]) for k in mixed), LONG(0))
-    return gap_proof(primal, dual / (1 + LONG(excess)), zero)
+    return replace(gap_proof(primal, dual / (1 + LONG(excess)), zero), rebuilt=rebuilt)
+
+
+def _planes(
+    rows: LinearRows, train: TrainingSet, positive: BoolArray, negative: BoolArray, C: Any, claimed: float
+) -> LongArray:
+    """Return dual variables that are rebuilt from the weights, (n_samples, n_labels)."""
+    beta, F = np.zeros(train.Y.shape, LONG), rows.outputs()
+    for k in np.flatnonzero(positive.any(axis=0) & negative.any(axis=0)):
+        up, down, w = positive[:, k], negative[:, k], rows.W[:, k]
+        cap = C / (int(up.sum()) * int(down.sum()))
+        primal = (w**2).sum() / 2 + cap * _row_pairs(F[:, k], up, down)
+        enough = float(primal) * (1.0 - 0.9 * claimed)
+        beta[:, k] = pair_shares(rows.X, up, down, float(cap), w.astype(np.float64), enough).sums
+    return beta
 
 
 def _row_pairs(scores: LongArray, up: BoolArray, down: BoolArray) -> Any:

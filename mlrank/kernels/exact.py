@@ -12,9 +12,11 @@ import numpy as np
 from mlrank.arrays import Features, FloatArray, as_dense
 from mlrank.kernels import Kernel
 
-__all__ = ["ACCURACY", "expansion_error", "expansion_square", "long_expansion", "long_kernel"]
+__all__ = ["ACCURACY", "EPS", "LONGER", "expansion_error", "expansion_square", "long_expansion", "long_kernel"]
 
 EPS = float(np.finfo(np.float64).eps)
+# Rounding of long doubles, of that of doubles.
+LONGER = float(np.finfo(np.longdouble).eps) / EPS
 # Relative accuracy of objectives: where rounding may be more, they are computed in long doubles.
 ACCURACY = 1e-7
 # Operations on long doubles that are affordable: some seconds.
@@ -54,7 +56,11 @@ def expansion_square(
         return np.inf
     product = long_expansion(long, beta)
     square = float((beta * (product if mix is None else product @ mix)).sum())
-    return square if long.dtype != np.float64 else square + _indefinite(long, beta * mixed, square + 2.0 * total)
+    if long.dtype != np.float64:
+        # Kernel values have rounding errors of their own size, in long doubles as well.
+        roots = np.sqrt(np.maximum(np.diag(K), 0.0)) @ np.abs(beta)
+        return square + 4 * EPS * LONGER * float(np.vdot(roots, roots if mix is None else np.abs(mix) @ roots))
+    return square + _indefinite(long, beta * mixed, square + 2.0 * total)
 
 
 def _indefinite(K: FloatArray, squares: FloatArray, size: float) -> float:

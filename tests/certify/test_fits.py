@@ -90,7 +90,7 @@ def test_every_fit_of_a_run_gets_its_line(folder):
         "PLST": "confirmed",
         "SMSE": "confirmed",
         "kNN": "not certified",
-        "Perf": "objective confirmed",
+        "Perf": "confirmed",
     }
     kinds = {fit.method: fit.kind for fit in fits}
     assert (kinds["Rank-SVM"], kinds["PLST"], kinds["SMSE"]) == ("gap", "backward error", "residual")

@@ -38,7 +38,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, as_dense
 from mlrank.kernels import Kernel, canonical
-from mlrank.kernels.exact import ACCURACY, expansion_error, expansion_square, long_expansion, long_kernel
+from mlrank.kernels.exact import ACCURACY, EPS, LONGER, expansion_error, expansion_square, long_expansion, long_kernel
 from mlrank.kernels.factor import factor_gram
 from mlrank.kernels.rows import KernelRows
 from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
@@ -320,10 +320,25 @@ class SVMPerfROC:
                 search.stuck = True
                 search.dual, search.dual_coef = _bound(products, search.dual_coef)
                 if (K := products.exact()) is not None:
-                    long = long_expansion(K, coef)
-                    search.primal = self._value(search, float((coef * long).sum()), long.astype(np.float64))
+                    self._judge_long(search, long_expansion(K, coef), np.abs(products.gram) @ np.abs(coef))
         if not search.dual <= search.primal * (1.0 + ROUNDING):
             search.dual = 0.0
+
+    def _judge_long(self, search: LabelSearch, scores: Any, terms: FloatArray) -> None:
+        """Compute the objective by scores in long doubles; weights of which nothing is known give way to zero.
+
+        `terms` are what scores are sums of, by their size: rounding may lower those of positive rows, and raise others.
+        """
+        coef, lost = search.best.coef, len(terms) * EPS * LONGER * terms
+        square = float((coef * scores).sum())
+        scores = scores - np.sort(scores)[len(scores) // 2]  # the loss is of differences, which doubles may not hold
+        search.primal = self._value(search, square, scores.astype(np.float64))
+        worst = scores + lost
+        worst[search.side.positive] -= 2.0 * lost[search.side.positive]
+        most = self._value(search, square + float(np.abs(coef) @ lost), worst.astype(np.float64))
+        if not most - search.primal <= ACCURACY * search.primal:
+            zeros, nothing = np.zeros_like(coef), np.zeros_like(terms)
+            search.best, search.primal = PrimalPoint(zeros, nothing, nothing), search.C
 
     def _value(self, search: LabelSearch, square: float, scores: FloatArray) -> float:
         c, delta = swapped(scores, search.side)

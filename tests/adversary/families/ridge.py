@@ -121,7 +121,10 @@ def _backward(solver, model, train):
     S = np.where(train.Y, LONG(1), LONG(-1))
     Sc = S - S.mean(axis=0)
     V = _top(Sc.T @ Sc, solver.n_components).astype(LONG)
-    return backward(G, Sc @ V @ V.T, model.coef.T.astype(LONG), lam)
+    targets = Sc @ V @ V.T
+    # A label on its own, which the directions leave out, has a target of rounding alone.
+    some = (targets**2).sum(axis=0) > 1e-24 * (Sc**2).sum(axis=0)
+    return backward(G, targets[:, some], model.coef.T.astype(LONG)[:, some], lam)
 
 
 def _variants(lam):

@@ -110,7 +110,7 @@ def test_functions_of_features(function, form):
     assert same(function(form(X), form(NEW)), function(csr_array(X), csr_array(NEW)))
 
 
-@pytest.mark.parametrize("key", THRESHOLDS)
+@pytest.mark.parametrize("key", [key for key in THRESHOLDS if key != "natural"])  # a solver gives it its value
 def test_thresholds(key, form):
     scores = np.random.default_rng(0).standard_normal(Y.shape) + Y
     found, expected = (THRESHOLDS[key]().fit(scores, Y, make(X))(scores, make(NEW), Y) for make in (form, csr_array))

@@ -41,6 +41,7 @@ MEDIUM = 4000
 # sparse rows with a block, of dense rows, of two blocks (the dozen or two of a step), and of two sparse rows; the
 # factorization for each cube of the size, and passes over the Gram matrix for each square.
 SPARSE, DENSE, BLOCK, PAIR, CUBE, SQUARE = 0.2, 0.08, 2.0, 2.0, 0.009, 8.0
+EPS = float(np.finfo(np.float64).eps)
 # Iterating is given up where its steps are foretold to take so many times as long as a factorization: that serves one
 # lam, where steps serve all.
 PATIENCE = 2.0
@@ -150,15 +151,17 @@ class RidgeSystem:
         themselves takes the place of their Gram matrix's.
         """
         solved = self._solve(H, lam, tol, max_iter, name)
-        if H.shape[1] == 0 or self.unit is None:
+        if H.shape[1] == 0 or self.rows is None:
             return solved
-        solved = self._equilibrated(H, lam, solved)
+        if self.unit is None:  # steps are judged by the rows, since they work with products of products
+            return solved if solved.direct else self._judged(H, lam, solved, np.ones(self.rows.shape[1]))
+        solved = self._judged(H, lam, solved, self.unit)
         if worst_target(solved) <= tol or self._graded is None:
             return solved
         ridge = self._graded.certified(self._graded.coef(self._graded.parts(H), lam), H, lam)
         explained = H.T @ ridge.fitted
         found = Solved(ridge.coef.T, (explained + explained.T) / 2, solved.target, solved.residual, solved.n_iter, True)
-        return min(solved, self._equilibrated(H, lam, found), key=worst_target)
+        return min(solved, self._judged(H, lam, found, self.unit), key=worst_target)
 
     @cached_property
     def unit(self) -> FloatArray | None:
@@ -177,14 +180,16 @@ class RidgeSystem:
             return None
         return linear_space(rows, centered=bool(rows.shifted)).graded
 
-    def _equilibrated(self, H: FloatArray, lam: float, solved: Solved) -> Solved:
-        """Return the solution with B'B and the residual of features of one length."""
+    def _judged(self, H: FloatArray, lam: float, solved: Solved, unit: FloatArray) -> Solved:
+        """Return the solution with B'B and the residual on the rows, of features divided by `unit`."""
         assert self.rows is not None
-        assert self.unit is not None
         B, coef = self.rows.transpose_times(H), solved.coef
         rest = B - self.rows.transpose_times(self.rows.times(coef)) - lam * coef
-        B, rest = B / self.unit[:, None], rest / self.unit[:, None]
-        return solved._replace(target=B.T @ B, residual=rest.T @ rest)
+        B, rest = B / unit[:, None], rest / unit[:, None]
+        # What the products of the residual itself round to, where terms of a row or feature cancel.
+        lengths = self.rows.lengths
+        lost = EPS * float(np.linalg.norm(lengths / unit)) * (lengths @ np.abs(coef))
+        return solved._replace(target=B.T @ B, residual=rest.T @ rest + np.diag(lost**2))
 
     def _solve(self, H: FloatArray, lam: float, tol: float, max_iter: int, name: str) -> Solved:
         n_samples, n_features = self.shape

@@ -28,6 +28,7 @@ FAITHFUL = {"bayes_cs": {"n_components": 5, "s2": 1e-4, "c2": 1e-4}}
 DEFAULTS = {"mlr": {"kernel": "linear"}}
 # Those over estimators have quick ones here, as logistic regression takes seconds on badly scaled rows.
 DEFAULTS |= {key: {"estimator": "sklearn.tree:DecisionTreeClassifier"} for key in OVER_ESTIMATORS}
+DEFAULTS["classifier_chains"]["n_chains"] = 2
 
 
 def settings_of(key):

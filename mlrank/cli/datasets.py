@@ -8,6 +8,7 @@ from mlrank.cli.check import check
 from mlrank.cli.completion import complete_dataset
 from mlrank.cli.convert import convert
 from mlrank.cli.fetch import fetch
+from mlrank.cli.init import init
 from mlrank.cli.options import Json
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ app = typer.Typer(help="List, describe, check, convert and fetch data sets.", no
 app.command("check")(check)
 app.command("convert")(convert)
 app.command("fetch")(fetch)
+app.command("init")(init)
 
 # How many of the most and the least frequent labels `info` shows, and how many files of a kind.
 SHOWN_LABELS = 5

@@ -1,5 +1,8 @@
 """Options that several commands share."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +11,7 @@ import typer
 from mlrank.cli.completion import complete_dataset
 
 __all__ = [
+    "STANDARD",
     "Backend",
     "Decimal",
     "DryRun",
@@ -44,8 +48,13 @@ __all__ = [
     "column_options",
     "parsed_columns",
     "parsed_labels",
+    "printed",
+    "spooled",
     "worker_count",
 ]
+
+# Stands for stdin and stdout.
+STANDARD = Path("-")
 
 # One vocabulary: a format that is read is --from, a format that is written or printed is --format.
 
@@ -190,6 +199,49 @@ def column_options(
         "separator": {"tab": "\t", "\\t": "\t"}.get(separator or "", separator),
         "decimal": decimal,
     }
+
+
+@contextmanager
+def spooled(data: Path, data_format: str | None) -> Iterator[Path]:
+    """Give the path of the data; of - that of a copy of stdin, which is removed at the end."""
+    if data != STANDARD:
+        yield data
+        return
+    import shutil
+    import tempfile
+
+    from mlrank.datasets.formats import find_format
+
+    ending = find_format(data_format or "csv").endings[0]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"stdin{ending}"
+        with open(path, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield path
+
+
+@contextmanager
+def printed(out: Path, out_format: str | None) -> Iterator[Path]:
+    """Give the path to write to; of - that of a file that goes to stdout at the end."""
+    from mlrank.errors import UserError, unknown_name
+
+    if out != STANDARD:
+        if out_format is not None:
+            raise UserError("--format goes with --out -; the ending of a file says its format", out)
+        yield out
+        return
+    import shutil
+    import tempfile
+
+    endings = {"csv": ".csv", "json": ".json", "libsvm": ".svm"}
+    if (out_format or "csv") not in endings:
+        raise UserError(unknown_name("format to print", out_format, endings))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"stdout{endings[out_format or 'csv']}"
+        yield path
+        with open(path, "rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
 
 
 def check_backend(backend: str | None, scheduler: str | None) -> None:

@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from mlrank.cli.options import Force, IdColumn, InputFormat, Quiet, ZeroBased
+from mlrank.cli.options import STANDARD, Force, IdColumn, InputFormat, Quiet, ZeroBased, printed, spooled
 
 __all__ = ["predict"]
 
 
 def predict(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A .model file; every run of an experiment has one.")],
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="Rows to predict, with or without labels.")],
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Rows to predict, with or without labels; - for stdin.")],
     out: Annotated[
         Path,
         typer.Option(
@@ -30,6 +30,9 @@ def predict(
     scores: Annotated[bool, typer.Option("--scores", help="Write the scores of all labels.")] = False,
     proba: Annotated[bool, typer.Option("--proba", help="Write the probabilities of all labels.")] = False,
     data_format: InputFormat = None,
+    out_format: Annotated[
+        str | None, typer.Option("--format", "-f", metavar="KEY", help="For --out -: csv, json or libsvm.")
+    ] = None,
     zero_based: ZeroBased = None,
     id_column: IdColumn = None,
     force: Force = False,
@@ -48,6 +51,7 @@ def predict(
     * `mlrank predict results/quickstart/runs/yeast/official/Rank-SVM.model new.arff --out labels.csv`
     * `mlrank predict my.model new.svm --top 3 --out best.csv`
     * `mlrank predict my.model new.csv --scores --out scores.npz`
+    * `zcat new.csv.gz | mlrank predict my.model - --id-column name --out - > labels.csv`
     * `mlrank predict my.model new.csv --proba --out probabilities.csv`
     """
     from mlrank.errors import UserError
@@ -56,18 +60,19 @@ def predict(
 
     if out.exists() and not force:
         raise UserError("this file exists; --force replaces it", out)
-    done = predict_file(
-        load_model(model),
-        data,
-        out,
-        scores=scores,
-        proba=proba,
-        top=top,
-        format=data_format,
-        zero_based=zero_based,
-        id_column=id_column,
-    )
+    with spooled(data, data_format) as source, printed(out, out_format) as target:
+        done = predict_file(
+            load_model(model),
+            source,
+            target,
+            scores=scores,
+            proba=proba,
+            top=top,
+            format=data_format,
+            zero_based=zero_based,
+            id_column=id_column,
+        )
     for note in done.notes:
         print(f"mlrank: {data}: {note}", file=sys.stderr)
-    if not quiet:
+    if not quiet and out != STANDARD:
         print(f"{done.n_rows} rows written to {out}")

@@ -304,5 +304,5 @@ def _in_catalogue(entry: Entry) -> DataSource:
 
 
 def _check_file(path: Path | None) -> None:
-    if path is not None:
+    if path is not None and not path.is_dir():
         check_regular(path)

@@ -52,7 +52,8 @@ class RowStream:
         cells: int = 1 << 22,
         id_column: str | None = None,
     ) -> None:
-        check_regular(path)
+        if not path.is_dir():
+            check_regular(path)
         self.path, self.selection, self.zero_based = path, selection, zero_based
         self.format = find_format(format or format_of(path, Source((path,))))
         if zero_based is not None and not self.format.numbered:

@@ -94,7 +94,7 @@ def _of_cell(cell: Cell, pilot: Pilot, journal: Mapping[str, TrialRecord], is_fi
     fits = [ForecastFit(trial.fold, point.all_settings, point.key in journal) for trial, point in asked]
     trials = [journal[point.key] for _, point in asked if point.key in journal]
     times = [trial.seconds for trial in trials if trial.time.fit is not None]
-    n_rows = round(cell.split.train.size * (1 - 1 / len(cell.folds)))
+    n_rows = round(cell.split.train.size * (1 - 1 / (len(cell.folds) or cell.config.search.folds)))
     search = pilot.estimate(n_rows)
     if times:
         search = Estimate(sum(times) / len(times), search.bytes)

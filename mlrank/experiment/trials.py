@@ -48,7 +48,7 @@ def _of_run(record: RunRecord, config: ExperimentConfig, journal: Mapping[str, T
             **{f"threshold.{name}": value for name, value in point.threshold_settings.items()},
         }
         settings = {name: value for name, value in everything.items() if name in searched}
-        for fold in range(search.folds):
+        for fold in range(record.search.folds or search.folds):
             trial = TrialPlace(fold, search.folds, search.stratified, search.metric)
             key = point_of(inputs, method, grid[equivalent[place]], trial).key
             if key in journal:

@@ -2,6 +2,7 @@
 
 import bz2
 import json
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -334,3 +335,34 @@ def test_a_table_with_ids_and_groups_is_written_and_read(tmp_path):
         assert dataset_hash(again) == dataset_hash(data)
     with pytest.raises(UserError, match="the ids of its rows have no place in it; csv, tsv and parquet have one"):
         convert(data, tmp_path / "d.npz", "npz")
+
+
+def test_a_zip_archive_of_one_file(tmp_path):
+    with zipfile.ZipFile(tmp_path / "d.zip", "w") as archive:
+        archive.writestr("inside/d.csv", text_of(separator=";"))
+    check(load_dataset(tmp_path / "d.zip", label_columns=LABELS))
+    (tmp_path / "named.csv").write_bytes((tmp_path / "d.zip").read_bytes())
+    check(load_dataset(tmp_path / "named.csv", label_columns=LABELS))
+    with zipfile.ZipFile(tmp_path / "d.zip", "a") as archive:
+        archive.writestr("other.csv", "a,b\n")
+    with pytest.raises(UserError, match="a zip archive of 2 files, one is expected; it holds 'inside/d"):
+        load_dataset(tmp_path / "d.zip", format="csv", label_columns=LABELS)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_folder_of_files_is_one_table(tmp_path, ending):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for number, rows in enumerate((slice(0, 3), slice(3, 4))):
+        part = TABLE.iloc[rows] if number == 0 else TABLE.iloc[rows][["calm", "b", "a", "happy"]]
+        path = folder / f"part-{number}.{ending}"
+        part.to_csv(path, index=False) if ending == "csv" else part.to_parquet(path, index=False)
+    (folder / "_SUCCESS").touch()
+    data = load_dataset(folder, label_columns=LABELS)
+    check(data)
+    assert data.notes == ("2 files joined",)
+    TABLE.assign(more=1).to_csv(folder / "part-9.csv", index=False)
+    with pytest.raises(
+        UserError, match="other columns than part-0.csv, such as 'more'" if ending == "csv" else "label"
+    ):
+        load_dataset(folder, label_columns=LABELS if ending == "csv" else None)

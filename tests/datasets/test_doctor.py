@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm
 from typer.testing import CliRunner
@@ -11,7 +12,8 @@ from mlrank.cli.datasets import app
 from mlrank.datasets.doctor import examine
 from mlrank.datasets.doctor.checks import shifts
 from mlrank.datasets.doctor.page import co_occurrence, page
-from mlrank.datasets.loading import find_source, load_source
+from mlrank.datasets.formats import Source
+from mlrank.datasets.loading import DataSource, find_source, load_dataset, load_source
 from tests.datasets.writers import put, xml_of
 
 HEAD = (
@@ -172,3 +174,40 @@ def test_label_columns_on_the_command_line(tmp_path, run):
         plain = json.loads(run(path, "--label-columns", words, "--json").output)
         assert plain["facts"]["n_labels"] == 2
     assert json.loads(run("imageclef-standin", "--json").output)["facts"]["n_samples"] == 3500
+
+
+def checkup_of(frame, **options):
+    data = load_dataset(frame, label_columns=["l", "m"], **options)
+    return {finding.kind: finding for finding in examine(data, DataSource(None, Source(()), "mine", "")).findings}
+
+
+def measured(n=40):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.normal(size=n) for name in "abc"})
+    return frame.assign(l=rng.integers(0, 2, n), m=rng.integers(0, 2, n))
+
+
+def test_features_that_are_no_measurements():
+    assert not checkup_of(measured()).keys() & {"running_numbers", "order", "label_features", "scales", "near_leaks"}
+    found = checkup_of(measured().assign(a=range(7, 47)))
+    assert "1 features number the rows (name them in ignore_columns): 'a'" in found["running_numbers"].message
+    assert "order" not in found
+    found = checkup_of(measured().assign(b=np.sort(np.random.default_rng(1).random(40))[::-1]))
+    assert "the rows are in the order of 1 features, perhaps of time" in found["order"].message
+    frame = measured()
+    assert checkup_of(frame.assign(a=frame["m"] * 2.5 - 1))["label_features"].count == 1
+    assert checkup_of(frame.assign(a=1 - frame["l"]))["label_features"].count == 1
+    assert "label_features" not in checkup_of(frame.assign(a=frame["l"] + frame["a"]))
+
+
+def test_scales_far_apart_are_named_with_the_cure():
+    message = checkup_of(measured().assign(b=measured()["b"] * 1e6))["scales"].message
+    assert "from 'c' to 'b': write scale: standard" in message or "from 'a' to 'b': write scale: standard" in message
+
+
+def test_test_rows_that_are_nearly_training_rows():
+    frame = measured()
+    near = frame.iloc[:3].assign(a=frame["a"].iloc[:3] * (1 + 1e-9))
+    data = load_dataset(frame, test=pd.concat([near, measured(60).iloc[40:]]), label_columns=["l", "m"])
+    kinds = {finding.kind: finding.count for finding in examine(data, DataSource(None, Source(()), "d", "")).findings}
+    assert kinds["near_leaks"] == 3

@@ -53,7 +53,7 @@ def test_missing_and_unreadable_files(tmp_path):
         load_dataset(tmp_path / "x" / "y.arff", labels=labels)
     with pytest.raises(UserError, match=r"v\.xml: no such file"):
         load_dataset(data, labels=tmp_path / "v.xml")
-    with pytest.raises(UserError, match="is a folder; name a file in it"):
+    with pytest.raises(UserError, match="is a folder without"):
         load_dataset(tmp_path, labels=labels)
     with pytest.raises(UserError, match="the test part is the training part's file"):
         load_dataset(data, test=tmp_path / "." / "weather.arff", labels=labels)

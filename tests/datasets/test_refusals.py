@@ -164,7 +164,7 @@ def test_arrays_that_cannot_be_streamed(tmp_path):
     assert not_streamed(path) == "holds no rows"
     savemat(tmp_path / "d.mat", {"Z": X})
     assert not_streamed(tmp_path / "d.mat") == "has no matrix X; it holds Z"
-    with pytest.raises(UserError, match="is a folder; name a file in it"):
+    with pytest.raises(UserError, match="is a folder without"):
         RowStream(tmp_path, SELECTION)
 
 

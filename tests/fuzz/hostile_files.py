@@ -197,8 +197,8 @@ REFUSED = {
     ),
     "a line of blanks": ("a.svm.gz", lambda p: blanks(p, (b" ", 17 << 20)), {}, "a line of more than 16777216 bytes"),
     "many huge labels": (
-        "a.svm",
-        lambda p: text(p, b"1048575 1:1\n" + b"1 1:1\n" * 400_000),
+        "a.xmc",
+        lambda p: text(p, b"400000 1 1048575\n" + b"1 0:1\n" * 400_000),
         {},
         "rows of 1048575 labels and 1 features would take",
     ),

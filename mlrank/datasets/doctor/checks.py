@@ -24,6 +24,10 @@ __all__ = ["Checkup", "CheckupFinding", "examine", "facts", "shifts", "unreadabl
 
 # A finding names this many places; the count is of all.
 MOST_PLACES = 20
+# Standard deviations so far apart leave some features without a say in distances and penalties.
+FAR_APART = 1e4
+# In fewer rows a feature may rise by chance.
+LEAST_ROWS = 10
 # Chance of calling a shift where there is none, over all labels together.
 SHIFT_LEVEL = 0.01
 
@@ -89,7 +93,8 @@ def examine(dataset: Dataset, place: DataSource) -> Checkup:
     """Look for what would spoil an experiment.
 
     Errors: numbers that are not finite. Warnings: rows without labels, labels without rows, constant and duplicate
-    features, rows that occur twice, within a part or across parts, labels missing from the training part, label
+    features, features that number the rows, that rise or fall with them, that are a label, or that lie scales apart,
+    rows that occur twice or nearly so, within a part or across parts, labels missing from the training part, label
     frequencies that differ between the parts, and an ARFF header that counts other labels than the XML. Notes: what
     was decided while reading, and unknown entries.
     """
@@ -101,7 +106,9 @@ def examine(dataset: Dataset, place: DataSource) -> Checkup:
         *_labels(dataset, places),
         *_header_count(place),
         *_features(dataset, places),
+        *_columns(dataset, places),
         *_duplicates(dataset, train, test, places),
+        *_near_duplicates(dataset, train, test, places),
         *_parts(dataset, train, test, places),
         *_notes(dataset),
     ]
@@ -193,6 +200,69 @@ def _features(dataset: Dataset, places: DataPositions) -> Iterator[CheckupFindin
     groups = _same(X.T.tocsr() if issparse(X) else X.T)
     again = np.array([column for group in groups for column in group[1:] if first[column] != last[column]], np.int64)
     yield from _of_features("duplicate_features", "{n} features equal an earlier one", np.sort(again), dataset, places)
+
+
+def _columns(dataset: Dataset, places: DataPositions) -> Iterator[CheckupFinding]:
+    """Look for features that are no measurements: running numbers, times, labels; and for scales far apart.
+
+    Takes n_samples * n_features steps, and sorts columns of different values. Of sparse features only scales are
+    looked at.
+    """
+    X = dataset.X
+    if not np.isfinite(X.data if issparse(X) else X).all():
+        return
+    spread = np.sqrt(np.maximum(_moment(X, 2) - _moment(X, 1) ** 2, 0))
+    used = spread > 0
+    if used.any() and spread.max() > FAR_APART * spread[used].min():
+        low, high = int(np.where(used, spread, np.inf).argmin()), int(spread.argmax())
+        pair = [dataset.feature_names[low], dataset.feature_names[high]]
+        message = (
+            f"features lie on scales up to {spread[high] / spread[low]:.0e} apart, from {shown(pair[0])} to "
+            f"{shown(pair[1])}: write scale: standard"
+        )
+        yield _finding("warning", "scales", message, places.features(pair), int(used.sum()))
+    if issparse(X) or dataset.n_samples < LEAST_ROWS:
+        return
+    steps = np.diff(X, axis=0)
+    numbers = np.flatnonzero((steps == steps[0]).all(axis=0) & (steps[0] != 0))
+    yield from _of_features(
+        "running_numbers", "{n} features number the rows (name them in ignore_columns)", numbers, dataset, places
+    )
+    rising = np.flatnonzero(((steps >= 0).all(axis=0) | (steps <= 0).all(axis=0)) & used)
+    ordered = np.array([j for j in rising if j not in set(numbers) and np.unique(X[:, j]).size > LEAST_ROWS], np.int64)
+    message = "the rows are in the order of {n} features, perhaps of time: a drawn split mixes earlier and later rows"
+    yield from _of_features("order", message, ordered, dataset, places)
+    bits = {np.packbits(dataset.Y[:, label]).tobytes(): label for label in range(dataset.n_labels)}
+    bits |= {np.packbits(~dataset.Y[:, label]).tobytes(): label for label in range(dataset.n_labels)}
+    same = [j for j in np.flatnonzero(used) if np.packbits(X[:, j] == X[:, j].max()).tobytes() in bits]
+    twofold = np.array([j for j in same if ((X[:, j] == X[:, j].max()) | (X[:, j] == X[:, j].min())).all()], np.int64)
+    yield from _of_features("label_features", "{n} features are a label or its opposite", twofold, dataset, places)
+
+
+def _moment(X: Any, power: int) -> FloatArray:
+    """Return the mean of a power of each column."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = X.power(power).sum(axis=0) if issparse(X) else (X**power).sum(axis=0)
+    mean: FloatArray = np.asarray(total, np.float64).ravel() / X.shape[0]
+    return mean
+
+
+def _near_duplicates(
+    dataset: Dataset, train: IntArray, test: IntArray, places: DataPositions
+) -> Iterator[CheckupFinding]:
+    """Look for test rows that agree with a training row to three digits and are not the same."""
+    X = dataset.X
+    if len(test) == 0 or issparse(X) or not np.isfinite(X).all():
+        return
+    with np.errstate(divide="ignore"):
+        digits = np.where(X == 0, 0, 2 - np.floor(np.log10(np.abs(X))))
+    rounded = np.where(np.abs(digits) < 300, np.round(X * 10.0 ** np.clip(digits, -300, 300)), 0) + 0.0
+    rough = np.column_stack([rounded, digits])
+    exact = {X[row].tobytes() for row in train}
+    seen = {rough[row].tobytes() for row in train}
+    near = [row for row in test if rough[row].tobytes() in seen and (X[row]).tobytes() not in exact]
+    message = "{n} test rows agree with a training row to three digits"
+    yield from _of_rows("warning", "near_leaks", message, np.sort(np.array(near, np.int64)), places)
 
 
 def _dense(row: Any) -> FloatArray:

@@ -32,6 +32,10 @@ FORMATS: dict[str, Format] = {
 }
 
 
+# Files of these endings in one folder are read as one table.
+FOLDERS = (".csv", ".tsv", ".parquet")
+
+
 def find_format(key: str) -> Format:
     """Return the format with this key.
 
@@ -74,6 +78,11 @@ def format_of(path: Path, source: Source) -> str:
         If the ending is unknown or the head unreadable.
     """
     ending = file_stem(path)[1]
+    if path.is_dir():
+        inside = [file_stem(entry)[1] for entry in sorted(path.iterdir()) if not entry.name.startswith((".", "_"))]
+        ending = next((known for known in FOLDERS if known in inside), ending)
+        if ending not in FOLDERS:
+            raise UserError(f"is a folder without {', '.join(FOLDERS)} files; name a file in it", path)
     for form in FORMATS.values():
         if ending in form.endings:
             return form.sniff(path, source) if form.sniff else form.key

@@ -11,7 +11,16 @@ from pathlib import Path
 from mlrank.arrays import Features, as_dense
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats.base import Columns, Format, LoadOptions, Source, StreamRequest, WriteJob
-from mlrank.datasets.formats.frames import COLUMN_OPTIONS, TextTable, labels_elsewhere, read_tables, stream_tables
+from mlrank.datasets.formats.frames import (
+    COLUMN_OPTIONS,
+    JoinedTable,
+    Table,
+    TextTable,
+    files_in,
+    labels_elsewhere,
+    read_tables,
+    stream_tables,
+)
 from mlrank.datasets.formats.text import read_blocks, shown
 from mlrank.datasets.formats.writing import described_rows, label_cells, refuse_wide
 from mlrank.errors import UserError
@@ -27,13 +36,20 @@ def read_table(source: Source, separator: str | None = None) -> Dataset:
     UserError
         At the first thing that cannot be understood, with file, line and column.
     """
-    tables = [TextTable(path, source.separator or separator, source.header) for path in source.parts]
+    tables = [_table(path, source.separator or separator, source.header) for path in source.parts]
     return read_tables(source, tables, labels_elsewhere(source))
+
+
+def _table(path: Path, separator: str | None, header: bool | None = None) -> Table:
+    if not path.is_dir():
+        return TextTable(path, separator, header)
+    endings = (".tsv",) if separator == "\t" else (".csv",)
+    return JoinedTable(path, [TextTable(file, separator, header) for file in files_in(path, endings)])
 
 
 def stream_table(request: StreamRequest, separator: str | None = None) -> Iterator[Features]:
     """Yield the selected features of a table block by block."""
-    return stream_tables(request, TextTable(request.path, separator))
+    return stream_tables(request, _table(request.path, separator))
 
 
 def write_table(job: WriteJob, key: str, separator: str = ",") -> LoadOptions:

@@ -1,10 +1,13 @@
-"""Files as blocks of whole lines, read through gzip, bzip2 and xz, with positions for error messages."""
+"""Files as blocks of whole lines, read through gzip, bzip2, xz and zip, with positions for error messages."""
 
 import bz2
 import gzip
+import io
 import lzma
+import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
@@ -114,6 +117,10 @@ def file_stem(path: Path) -> tuple[str, str]:
     name = path.name
     if path.suffix.lower() in _PACKED:
         name = Path(name).stem
+    if path.suffix.lower() == ".zip" and not Path(name).suffix:
+        # The name of what is in it tells the format.
+        with suppress(UserError, OSError):
+            return name, Path(_member(path).filename).suffix.lower()
     return Path(name).stem, Path(name).suffix.lower()
 
 
@@ -132,9 +139,9 @@ def shown(text: bytes | str, limit: int = 40) -> str:
     return "'" + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut) + "'"
 
 
-_PACKED = (".gz", ".bz2", ".xz")
-_MARKS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
-_DAMAGED = (EOFError, zlib.error, lzma.LZMAError)
+_PACKED = (".gz", ".bz2", ".xz", ".zip")
+_MARKS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip"}
+_DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError, RuntimeError)
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
@@ -154,7 +161,35 @@ def _open(path: Path) -> IO[bytes]:
         return cast(IO[bytes], gzip.open(path))
     if packing == "bzip2":
         return bz2.open(path)
+    if packing == "zip":
+        return _ZipMember(path)
     return lzma.open(path) if packing == "xz" else open(path, "rb")
+
+
+def _member(path: Path) -> zipfile.ZipInfo:
+    """Return the only file in a zip archive."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            files = [entry for entry in archive.infolist() if not entry.is_dir() and "__MACOSX" not in entry.filename]
+    except _DAMAGED as error:
+        _refuse(path, error)
+    if len(files) != 1:
+        listed = ", ".join(shown(entry.filename) for entry in files[:3]) or "none"
+        raise UserError(f"a zip archive of {len(files)} files, one is expected; it holds {listed}: unpack it", path)
+    return files[0]
+
+
+class _ZipMember(io.BufferedReader):
+    """The only file in a zip archive."""
+
+    def __init__(self, path: Path) -> None:
+        member = _member(path)
+        self.archive = zipfile.ZipFile(path)
+        super().__init__(self.archive.open(member))  # type: ignore[arg-type]
+
+    def close(self) -> None:
+        super().close()
+        self.archive.close()
 
 
 def _packing(path: Path) -> str | None:

@@ -4,15 +4,17 @@ from mlrank.datasets.formats.frames.label_files import labels_elsewhere
 from mlrank.datasets.formats.frames.parquet_table import ParquetTable
 from mlrank.datasets.formats.frames.reading import COLUMN_OPTIONS, read_tables
 from mlrank.datasets.formats.frames.streaming import stream_tables
-from mlrank.datasets.formats.frames.tables import FrameTable, Table, TextTable, check_names
+from mlrank.datasets.formats.frames.tables import FrameTable, JoinedTable, Table, TextTable, check_names, files_in
 
 __all__ = [
     "COLUMN_OPTIONS",
     "FrameTable",
+    "JoinedTable",
     "ParquetTable",
     "Table",
     "TextTable",
     "check_names",
+    "files_in",
     "labels_elsewhere",
     "read_tables",
     "stream_tables",

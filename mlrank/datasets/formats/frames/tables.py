@@ -10,30 +10,32 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-import numpy as np
-
+from mlrank.datasets.formats.frames.widths import PIECE, CountedRows, Widths, cell_starts
 from mlrank.datasets.formats.growth import Growth
 from mlrank.datasets.formats.names import repeated
 from mlrank.datasets.formats.room import check_columns
-from mlrank.datasets.formats.text import LineBlock, is_packed, read_blocks, shown
+from mlrank.datasets.formats.text import LineBlock, file_stem, is_packed, read_blocks, shown
 from mlrank.errors import UserError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FrameTable", "Table", "TextTable", "check_names"]
+__all__ = ["FrameTable", "JoinedTable", "Table", "TextTable", "check_names", "files_in"]
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 # What the library takes for a missing number at once; other spellings of words.MISSING are looked up afterwards.
 NA_VALUES = ["", "?", "NA", "N/A", "n/a", "#N/A", "nan", "NaN", "-nan", "-NaN", "null", "NULL", "None", "<NA>"]
-PIECE = 1 << 16
 
 
 class Table(Protocol):
     """A table of named columns."""
 
     path: Path
-    notes: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was seen in the file and is to be shown."""
+        ...
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -234,17 +236,21 @@ class TextTable:
         last = self.names[-1]
         if not self._counted and last in named.columns and named[last].isna().any():
             self._counted = True
-            with io.BufferedReader(_Rows(self), PIECE) as stream:
+            with self._counting() as stream:
                 while stream.read(PIECE):
                     pass
         return named
 
+    def _counting(self) -> IO[bytes]:
+        rows = CountedRows(self.blocks(), len(self.names), str(self.separator), self.check_widths)
+        return io.BufferedReader(rows, PIECE)
+
     def _open(self) -> IO[bytes]:
         """Open the text at its first row: as a stream that counts the cells of rows, or as the file that it is."""
         if self._counted:
-            return io.BufferedReader(_Rows(self), PIECE)
+            return self._counting()
         first = next(self.blocks(), None)
-        if first is not None and _Widths(len(self.names), str(self.separator)).differ(first.text):
+        if first is not None and Widths(len(self.names), str(self.separator)).differ(first.text):
             self.check_widths()
         file = open(self.path, "rb")  # noqa: SIM115, the caller closes it
         with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
@@ -288,9 +294,10 @@ class TextTable:
 
     def blocks(self) -> Iterator[LineBlock]:
         """Yield the lines of rows."""
-        growth = Growth((self.path,))
+        growth, n = Growth((self.path,)), 0
         for block in read_blocks(self.path):
-            growth.passed(block, block.line)
+            growth.passed(block, n)
+            n += bool(block.text.strip())
             if (at := block.text.find(b"\0")) >= 0:
                 raise block.error(at, "a NUL byte: this is no text, or a damaged file")
             if block.line == 1 and self.header:
@@ -299,26 +306,27 @@ class TextTable:
             if block.text:
                 yield block
 
-    def records(self) -> Iterator[tuple[int, str, list[str]]]:
-        """Yield the number of its first line, its text and its cells for each row: slowly, for messages."""
+    def records(self) -> Iterator[tuple[int, str, list[int]]]:
+        """Yield the number of its first line, its text, and where its cells begin, for each row: slowly."""
         for line, text in self._record_texts():
             if text.strip():
-                yield line, text, next(csv.reader([text], delimiter=str(self.separator)), [])
+                yield line, text, cell_starts(text, str(self.separator))
 
     def _record_texts(self) -> Iterator[tuple[int, str]]:
         waiting, start = "", 0
         for block in self.blocks():
             for number, raw in enumerate(block.text.split(b"\n")[:-1], start=block.line):
                 try:
-                    line = raw.decode("utf-8").rstrip("\r")
+                    lines = raw.decode("utf-8").rstrip("\r").split("\r")
                 except UnicodeDecodeError as error:
                     message = "not UTF-8 text; convert the file to UTF-8"
                     raise UserError(message, self.path, number, error.start + 1) from error
-                start = start if waiting else number
-                waiting = f"{waiting}\n{line}" if waiting else line
-                if waiting.count('"') % 2 == 0:
-                    yield start, waiting
-                    waiting = ""
+                for line in lines:  # to the library a carriage return alone ends a line as well
+                    start = start if waiting else number
+                    waiting = f"{waiting}\n{line}" if waiting else line
+                    if waiting.count('"') % 2 == 0:
+                        yield start, waiting
+                        waiting = ""
         if waiting:
             yield start, waiting
 
@@ -333,18 +341,17 @@ class TextTable:
         n = len(self.names)
         for line, text, cells in self.records():
             if len(cells) > n:
-                column = _start_of(text, n, str(self.separator))
                 message = f"the row has more than the {n} values that the header declares"
-                raise UserError(message, self.path, line, column - 1)
+                raise UserError(message, self.path, line, cells[n])
             if len(cells) < n:
                 message = f"the row ends after {len(cells)} of {n} values"
                 raise UserError(message, self.path, line, len(text.rpartition("\n")[2]) + 1)
 
     def place(self, row: int, column: str) -> tuple[int | None, int | None]:
         """Return the line and the column of text where a cell stands."""
-        for number, (line, text, _) in enumerate(self.records()):
+        for number, (line, text, cells) in enumerate(self.records()):
             if number == row:
-                return line, None if "\n" in text else _start_of(text, self.names.index(column), str(self.separator))
+                return line, None if "\n" in text else cells[self.names.index(column)] + 1
         return None, None
 
     def _not_utf8(self) -> UserError:
@@ -356,63 +363,70 @@ class TextTable:
         return UserError("not UTF-8 text; convert the file to UTF-8", self.path)
 
 
-class _Rows(io.RawIOBase):
-    """The rows of a table as a file of bytes; a row of too many or too few cells ends it with a UserError."""
+@dataclass
+class JoinedTable:
+    """Tables of the same columns, one below the other, such as a folder of files."""
 
-    def __init__(self, table: TextTable) -> None:
-        super().__init__()
-        self.table, self.blocks = table, table.blocks()
-        self.left = memoryview(b"")
-        self.widths = _Widths(len(table.names), str(table.separator))
+    path: Path
+    parts: Sequence[Table]
 
-    def readable(self) -> bool:
-        return True
+    def __post_init__(self) -> None:
+        first = self.parts[0]
+        for part in self.parts[1:]:
+            if set(part.names) != set(first.names):
+                other = sorted(set(part.names) ^ set(first.names))[0]
+                raise UserError(f"has other columns than {first.path.name}, such as {shown(other)}", part.path)
 
-    def readinto(self, buffer: Any) -> int:
-        while not self.left:
-            block = next(self.blocks, None)
-            if block is None:
-                if self.widths.inside:
-                    self.table.check_widths()
-                return 0
-            if self.widths.differ(block.text):
-                self.table.check_widths()
-            self.left = memoryview(block.text)
-        size = min(len(buffer), len(self.left))
-        buffer[:size] = self.left[:size]
-        self.left = self.left[size:]
-        return size
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, in the order of the first part."""
+        return self.parts[0].names
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was seen in the parts, and how many there are."""
+        return (*dict.fromkeys(note for part in self.parts for note in part.notes), f"{len(self.parts)} files joined")
+
+    def batches(self, columns: Sequence[str], as_written: bool = False) -> Iterator["pd.DataFrame"]:
+        """Yield the columns, all at once."""
+        import pandas as pd
+
+        if columns:
+            frames = [frame for part in self.parts for frame in [_whole(part, columns, as_written)]]
+            yield pd.concat(frames, ignore_index=True)
+
+    def rows(self, columns: Sequence[str], as_written: Sequence[str], size: int) -> Iterator["pd.DataFrame"]:
+        """Yield blocks of rows."""
+        for part in self.parts:
+            yield from part.rows(columns, as_written, size)
+
+    def place(self, row: int, column: str) -> tuple[int | None, int | None]:
+        """Return no place: lines are those of a part."""
+        return None, None
 
 
-class _Widths:
-    """Counts the cells of rows, block by block; a quote that a cell does not begin with may make it see a wrong row."""
+def _whole(table: Table, columns: Sequence[str], as_written: bool) -> "pd.DataFrame":
+    import pandas as pd
 
-    def __init__(self, n: int, separator: str) -> None:
-        self.n, self.separator = n, ord(separator) if len(separator) == 1 and separator.isascii() else None
-        self.inside, self.count = False, 0
+    return pd.concat(list(table.batches(columns, as_written)), axis=1)
 
-    def differ(self, text: bytes) -> bool:
-        """Return whether a row may have another number of cells than there are columns."""
-        if self.separator is None:
-            return False
-        raw = np.frombuffer(text, np.uint8)
-        ends, cuts = raw == 10, raw == self.separator
-        if b'"' in text or self.inside:
-            quoted = (np.cumsum(raw == 34) + self.inside) % 2 == 1
-            ends, cuts = ends & ~quoted, cuts & ~quoted
-            self.inside = bool(quoted[-1])
-        ends = np.flatnonzero(ends)
-        cuts = np.flatnonzero(cuts)
-        if not ends.size:
-            self.count += cuts.size
-            return False
-        per_row = np.diff(np.searchsorted(cuts, ends), prepend=0)
-        per_row[0] += self.count
-        self.count = int(cuts.size - np.searchsorted(cuts, ends[-1]))
-        starts = np.concatenate([[0], ends[:-1] + 1])
-        # A blank line is no row.
-        wrong = np.flatnonzero(per_row != self.n - 1)
-        return any(text[starts[row] : ends[row]].strip() for row in wrong)
+
+def files_in(path: Path, endings: Sequence[str]) -> list[Path]:
+    """Return the files of a folder that have one of the endings, sorted by name, without hidden ones.
+
+    Raises
+    ------
+    UserError
+        If there is none.
+    """
+    found = sorted(
+        entry
+        for entry in path.iterdir()
+        if entry.is_file() and not entry.name.startswith((".", "_")) and file_stem(entry)[1] in endings
+    )
+    if not found:
+        raise UserError(f"a folder without a file of the ending {' or '.join(endings)}", path)
+    return found
 
 
 def _separator_of(line: str) -> str:
@@ -432,19 +446,6 @@ def _is_number(text: str) -> bool:
 def _counted(names: Sequence[str]) -> bool:
     """Return whether names that are numbers are those of columns: different whole ones, none negative."""
     return all(name.isascii() and name.isdigit() for name in names) and len(set(names)) == len(names) and len(names) > 2
-
-
-def _start_of(text: str, place: int, separator: str) -> int:
-    """Return the column of text, from 1, where the cell of this number begins."""
-    at, quoted, cells = 0, False, 0
-    for at, character in enumerate(text):
-        if cells == place and not quoted:
-            return at + 1
-        if character == '"':
-            quoted = not quoted
-        elif character == separator and not quoted:
-            cells += 1
-    return at + 2 if cells == place else 1
 
 
 def _exact_argument() -> bool:

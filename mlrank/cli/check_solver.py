@@ -37,9 +37,15 @@ def check_solver(
     from mlrank.config import named_solver
     from mlrank.contract import CHECKS, Subject, verdict
     from mlrank.records import dump_json
+    from mlrank.solvers.presets import PRESETS
 
-    cls = named_solver(solver)
-    subject = Subject(cls, settings=_settings(cls, setting or []))
+    names = [text.partition("=")[0] for text in setting or []]
+    preset = PRESETS[solver].merged(dict.fromkeys(names)) if solver in PRESETS else {}
+    cls = named_solver(solver, [*names, *preset])
+    # Classes that are made of import paths have no names to show.
+    what = solver if getattr(cls, "TAKES_ESTIMATORS", False) else cls.__name__
+    beside = {name: value for name, value in preset.items() if name not in names}
+    subject = Subject(cls, settings=_settings(cls, what, setting or [], beside))
     found = {name: verdict(subject, name) for name in CHECKS}
     counts = {outcome: sum(one.outcome == outcome for one in found.values()) for outcome in OUTCOMES}
     if as_json:
@@ -51,24 +57,24 @@ def check_solver(
     raise typer.Exit(2 if counts["failed"] else 0)
 
 
-def _settings(cls: type[Any], given: list[str]) -> dict[str, object]:
-    """Return what --set says, each value as YAML reads a word."""
+def _settings(cls: type[Any], what: str, given: list[str], beside: dict[str, object]) -> dict[str, object]:
+    """Return what --set says, each value as YAML reads a word, and the settings `beside`; `what` names the class."""
     from dataclasses import fields
 
     from mlrank.errors import UserError, unknown_name
     from mlrank.scalars import plain_scalar
 
     known = [field.name for field in fields(cls)]
-    settings: dict[str, object] = {}
+    settings = dict(beside)
     for text in given:
         name, mark, value = text.partition("=")
         if not mark:
             raise UserError(f"--set takes NAME=VALUE, found '{text}'")
         if name not in known:
-            raise UserError(unknown_name(f"setting of {cls.__name__}", name, known))
+            raise UserError(unknown_name(f"setting of {what}", name, known))
         settings[name] = plain_scalar(value)
     try:
         cls(**settings)
     except (ValueError, TypeError) as error:
-        raise UserError(f"{cls.__name__} cannot be made of these settings: {error}") from error
+        raise UserError(f"{what} cannot be made of these settings: {error}") from error
     return settings

@@ -233,8 +233,8 @@ def estimator_parameters(path: str, stored: bool) -> list[str] | None:
     return [name for name in parameters(found) if name not in THREADS]
 
 
-def named_solver(name: str) -> type[Any]:
-    """Return the solver that a user names; see `solver_class`.
+def named_solver(name: str, settings: Iterable[str] = ()) -> type[Any]:
+    """Return the solver that a user names, of settings by these names; see `solver_class`.
 
     Raises
     ------
@@ -242,7 +242,7 @@ def named_solver(name: str) -> type[Any]:
         If there is none of that name.
     """
     try:
-        return solver_class(name)
+        return solver_class(name, settings)
     except ValueError as error:
         raise UserError(str(error)) from error
 

@@ -69,6 +69,11 @@ def test_a_broken_solver_has_exit_code_2(mlrank):  # noqa: F811
         (["os:path"], "is not a solver"),
         (["rank_svm", "-s", "CC=1"], "unknown setting of RankSVM 'CC'. Did you mean 'C'?"),
         (["rank_svm", "-s", "C"], "--set takes NAME=VALUE, found 'C'"),
+        (
+            ["rakel", "-s", "estimator__c=1"],
+            "rakel cannot be made of these settings: unknown setting of sklearn.linear",
+        ),
+        (["mlp", "-s", "max_itr=1"], "unknown setting of mlp 'max_itr'. Did you mean 'max_iter'?"),
         (["rank_svm", "-s", "C=-1"], "RankSVM cannot be made of these settings: C must be a number above 0"),
     ],
 )
@@ -83,6 +88,12 @@ def test_settings_are_read_as_yaml_reads_words(mlrank):  # noqa: F811
     assert code == 0
     assert "binary_svm: " in out
     assert "binary_svm" in SOLVERS
+
+
+def test_a_preset_has_its_settings_and_those_of_the_estimator_inside(mlrank):  # noqa: F811
+    code, out, _ = mlrank("check-solver", "logistic_chain", "-s", "estimator__C=0.5", "-s", "estimator__max_iter=50")
+    assert code == 0
+    assert "skipped  label_order" in out
 
 
 def test_it_runs_outside_a_checkout(tmp_path):

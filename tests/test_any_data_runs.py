@@ -150,3 +150,24 @@ def test_paths_are_as_seen_from_the_configuration(tmp_path):
     )
     (record, _) = run(tmp_path / "sub" / "e.yaml", tmp_path / "r").records
     assert (record.dataset.name, record.done) == ("weather", True)
+
+
+def test_data_in_memory_in_a_configuration(tmp_path):
+    frame = documents().drop(columns=["body", "name", "who"]).assign(more=np.arange(40.0) % 7)
+    labels = frame[LABELS].to_numpy()
+    forms = {
+        "frame": {"frame": frame, "label_columns": LABELS, "name": "mine"},
+        "arrays": {"frame": frame[["size", "more"]].to_numpy(), "labels": labels, "name": "mine"},
+        "bunch": {"data": frame[["size", "more"]], "target": frame[LABELS]},
+    }
+    found = {key: run(experiment(form), tmp_path / key) for key, form in forms.items()}
+    scores = [results.folder.run_arrays(results.records[0])["scores"] for results in found.values()]
+    np.testing.assert_array_equal(scores[0], scores[1])
+    np.testing.assert_array_equal(scores[0], scores[2])
+    assert [results.records[0].dataset.name for results in found.values()] == ["mine", "mine", "data"]
+    written = (tmp_path / "frame" / "e" / "config.yaml").read_text()
+    assert "in_memory: true" in written
+    with pytest.raises(UserError, match="the data of 'mine' were in memory"):
+        run(tmp_path / "frame" / "e" / "config.yaml", tmp_path / "again")
+    later = run(experiment(forms["frame"]), tmp_path / "frame")  # nothing is fitted again
+    assert later.records == found["frame"].records

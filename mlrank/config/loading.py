@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 
 from mlrank.config.baselines import KEY, with_baselines
 from mlrank.config.findings import Findings
+from mlrank.config.held import held_data
 from mlrank.config.methods import read_methods
 from mlrank.config.models import (
     DatasetConfig,
@@ -109,12 +110,20 @@ def parse_config(text: str, path_for_messages: Path | str, *, stored: bool = Fal
 def config_of(mapping: Mapping[str, object], name: str) -> ExperimentConfig:
     """Read an experiment from a mapping as a YAML file would hold it; `name` is what messages call it.
 
+    Its data sets may lie in memory: a frame or other data that `load_dataset` takes, or a mapping with the key "frame"
+    for it, perhaps with the keys "labels" and "test" for further ones, and options beside them.
+
     Raises
     ------
     UserError
         As `load_config`; messages name the keys that lead to a value instead of its line.
     """
-    return _checked(document_of(mapping, name), stored=False)
+    listed = mapping.get("datasets")
+    if not isinstance(listed, (list, tuple)):
+        return _checked(document_of(mapping, name), stored=False)
+    pairs = [held_data(entry) for entry in listed]
+    config = _checked(document_of({**mapping, "datasets": [plain for plain, _ in pairs]}, name), stored=False)
+    return config.holding([held for _, held in pairs])
 
 
 def stored_config_of(mapping: Mapping[str, object], name: str) -> ExperimentConfig:

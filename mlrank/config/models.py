@@ -1,5 +1,6 @@
 """The parts of an experiment, as frozen objects that refuse what they do not know."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -7,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from mlrank.config.grid import MethodConfig
+from mlrank.config.held import HeldData
 from mlrank.config.names import (
     check_file_name,
     impute_names,
@@ -160,12 +162,13 @@ Text = Annotated[str, Field(min_length=1)]
 class DatasetConfig(BaseModel):
     """A data set: a catalogue name or path, or the files to train and to test on; see `mlrank.load_dataset`.
 
-    `name` beside `train` is what to call it.
+    `name` beside `train` is what to call it, and so it is beside `in_memory`, for data that a program holds.
     """
 
     model_config = _FROZEN
 
     name: Text | None = None
+    in_memory: bool = False
     train: Text | None = None
     test: Text | None = None
     labels: Annotated[Any, BeforeValidator(_labels)] = None
@@ -187,6 +190,8 @@ class DatasetConfig(BaseModel):
     variables: Annotated[dict[str, str] | None, BeforeValidator(_variables)] = None
     impute: Annotated[str | None, BeforeValidator(one_of("way to impute", impute_names))] = None
 
+    _held: HeldData | None = PrivateAttr(None)
+
     @model_validator(mode="before")
     @classmethod
     def _from_name(cls, value: Any) -> Any:
@@ -202,12 +207,19 @@ class DatasetConfig(BaseModel):
     @model_validator(mode="after")
     def _one_source(self) -> "DatasetConfig":
         found: list[Problem] = []
-        if self.name is None and self.train is None:
+        if self.in_memory and self.train is not None:
+            found.append((("train",), "a data set in memory has no path"))
+        if self.name is None and self.train is None and not self.in_memory:
             found.append(((), "a data set has 'name', a catalogue name or path, or 'train', a path; found neither"))
-        if self.test is not None and self.train is None:
+        if self.test is not None and self.train is None and not self.in_memory:
             found.append((("test",), "'test' needs 'train' beside it; a path by itself is the data set's name"))
         _raise_all(found)
         return self
+
+    @property
+    def held(self) -> HeldData | None:
+        """The data in memory; None where they are not, or no longer."""
+        return self._held
 
     def beside(self, folder: Path) -> "DatasetConfig":
         """Return the data set with its relative paths as seen from a folder, where such files are."""
@@ -225,7 +237,7 @@ class DatasetConfig(BaseModel):
         """Return the YAML value that reads back as an equal data set."""
         given = {
             key: list(value) if isinstance(value, tuple) else value
-            for key, value in self.model_dump(exclude_none=True).items()
+            for key, value in self.model_dump(exclude_none=True, exclude_defaults=True).items()
         }
         return str(self.name) if set(given) == {"name"} else given
 
@@ -358,6 +370,12 @@ class ExperimentConfig(BaseModel):
     recipe: RecipeConfig | None = None
     own_metrics: dict[str, OwnMetricConfig] = {}
     _places: Places = PrivateAttr(Places())
+
+    def holding(self, held: Sequence[HeldData | None]) -> "ExperimentConfig":
+        """Give the data sets their data in memory, one for each or None, and return self."""
+        for dataset, data in zip(self.datasets, held, strict=True):
+            dataset._held = data
+        return self
 
     @property
     def places(self) -> Places:

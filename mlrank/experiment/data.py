@@ -99,7 +99,12 @@ def _known(config: ExperimentConfig, dataset: Dataset, splits: list[Split]) -> t
 
 
 def _load(entry: DatasetConfig) -> Dataset:
-    options = entry.model_dump(exclude={"name", "train"}, exclude_none=True)
+    options = entry.model_dump(exclude={"name", "train", "in_memory"}, exclude_none=True)
+    if entry.in_memory:
+        if entry.held is None:
+            name = entry.name or "data"
+            raise UserError(f"the data of '{name}' were in memory; run the experiment from the program that has them")
+        return load_dataset(entry.held.data, name=entry.name, **{**options, **entry.held.arguments()})
     if entry.train is not None:
         return load_dataset(entry.train, name=entry.name, **options)
     if entry.name is None:

@@ -161,7 +161,7 @@ def test_the_command_prints_how_to_read_it(tmp_path, monkeypatch):
     assert result.exit_code == 0
     rest = "split: {kind: official}\nmethods: {A: {solver: binary_svm}}\nname: y\n"
     (entry,) = parse_config(result.output + rest, "c.yaml").datasets
-    found = load_dataset(entry.train, **entry.model_dump(exclude={"name", "train"}))
+    found = load_dataset(entry.train, **entry.model_dump(exclude={"name", "train"}, exclude_defaults=True))
     assert_same(found, load_dataset("yeast"))
 
 

@@ -252,18 +252,23 @@ def foreign_class(name: str, settings: Iterable[str]) -> type[Any]:
 
     What a results folder says must not make its reader run code, so nothing is imported.
     """
-    if ":" not in name:
-        found = solver_class(name)
-        if not getattr(found, "TAKES_ESTIMATORS", False):
-            return found
-        class_name = found.__name__
-    else:
-        _, class_name = _checked_path(name)
     given = [setting for setting in settings if setting.isidentifier()]
-    namespace = {"fit": _never_fitted, "USES_KNOWN": True}
-    return dataclasses.make_dataclass(
-        class_name, [(setting, Any, None) for setting in given], namespace=namespace, frozen=True
-    )
+    namespace: dict[str, Any] = {"fit": _never_fitted}
+    if ":" in name:
+        _, class_name = _checked_path(name)
+        fields: list[tuple[str, Any, Any]] = [(setting, Any, None) for setting in given]
+        return dataclasses.make_dataclass(class_name, fields, namespace={**namespace, "USES_KNOWN": True}, frozen=True)
+    found = solver_class(name)
+    if not getattr(found, "TAKES_ESTIMATORS", False):
+        return found
+    # Its estimator is not imported, so its settings are not tried; its defaults are part of what results depend on.
+    inside = [(setting, Any, None) for setting in given if setting.startswith("estimator__")]
+    namespace["__post_init__"] = _unchecked
+    return dataclasses.make_dataclass(found.__name__, inside, bases=(found,), namespace=namespace, frozen=True)
+
+
+def _unchecked(self: Any) -> None:
+    return None
 
 
 def _never_fitted(self: Any, train: Any, prepared: Any = None) -> Any:

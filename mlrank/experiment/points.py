@@ -35,7 +35,8 @@ def method_inputs(method: MethodConfig) -> tuple[dict[str, object], dict[str, st
 def _sources(method: MethodConfig) -> dict[str, str]:
     """Return the hashes of the code that a method names: of its solver, estimators inside, and its threshold."""
     places = [place for place in (method.solver, method.threshold) if ":" in place]
-    if getattr(method.solver_class, "TAKES_ESTIMATORS", False):
+    # A class that stands for one of a results folder does not say whether it takes estimators.
+    if ":" in method.solver or getattr(method.solver_class, "TAKES_ESTIMATORS", False):
         given = dict(method.axes)
         default = getattr(method.solver_class, "estimator", None)
         values = [value for values in given.values() for value in values] + [default] * ("estimator" not in given)

@@ -11,13 +11,16 @@ from sklearn.tree import DecisionTreeClassifier
 
 from mlrank.config import load_config, load_stored_config, parse_config
 from mlrank.errors import UserError
+from mlrank.experiment.points import method_inputs
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.estimators import with_settings_inside
+from mlrank.yamlfile import dump_yaml
 from tests.solvers.problems import random_problem
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, csr_array])
 TREE, RIDGE = "sklearn.tree:DecisionTreeClassifier", "sklearn.linear_model:RidgeClassifier"
 LOGISTIC = "sklearn.linear_model:LogisticRegression"
+CHAIN = "sklearn.multioutput:ClassifierChain"
 KEYS = ["label_powerset", "rakel", "classifier_chains", "calibrated_ranking"]
 
 
@@ -233,6 +236,14 @@ def test_a_configuration_has_grids_inside_the_estimator_and_says_what_is_wrong_t
             parse_config(f"{CONFIG}rakel\n    {wrong}\n", "c.yaml")
         assert str(refused.value).startswith(place)
         assert problem in str(refused.value)
+
+
+def test_results_read_back_depend_on_what_they_depended_on():
+    for solver in ("rakel", CHAIN):
+        text = f"{CONFIG}'{solver}'\n    estimator: {{class: '{LOGISTIC}', C: [0.1, 1]}}\n"
+        config = parse_config(text, "c.yaml")
+        again = parse_config(dump_yaml(config.resolved()), "config.yaml", stored=True)
+        assert method_inputs(again.methods["M"]) == method_inputs(config.methods["M"])
 
 
 def test_a_results_folder_may_not_name_an_estimator_to_import(tmp_path):

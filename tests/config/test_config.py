@@ -478,8 +478,8 @@ def test_bad_split(lines, split, expected):
             [
                 "2:13: unknown key of datasets 'trian'. Did you mean 'train'? "
                 "Known: decimal, features, fold_column, format, group_column, header, id_column, ignore_columns, "
-                "impute, in_memory, label_columns, labels, name, one_hot, positive, separator, test, text_columns, thousands, "
-                "train, variables, zero_based."
+                "impute, in_memory, label_columns, labels, name, one_hot, positive, separator, test, text_columns, "
+                "thousands, train, variables, zero_based."
             ],
         ),
     ],

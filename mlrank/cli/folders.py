@@ -26,12 +26,14 @@ class Stored:
     metrics : list of str
         Those that the configurations show, in order.
     origins : dict from the experiment's name to the recipe that it comes from, None if from none
+    titles : dict from names of methods, metrics and data sets to what tables call them
     """
 
     records: "list[RunRecord]"
     folders: dict[str, "RunFolder"]
     metrics: list[str]
     origins: dict[str, "RecipeConfig | None"] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)
 
     def arrays(self, record: "RunRecord") -> "Arrays":
         """Return the arrays of a run: scores, Y_pred, Y_true, rows, and known where some labels are not."""
@@ -69,5 +71,6 @@ def read_folders(paths: Sequence[Path]) -> Stored:
         stored.records.extend(records)
         stored.folders[name] = folder
         stored.origins[name] = RecipeConfig.model_validate(config["recipe"]) if "recipe" in config else None
+        stored.titles.update(config.get("titles", {}))
         stored.metrics.extend(metric for metric in config["metrics"] if metric not in stored.metrics)
     return stored

@@ -12,7 +12,6 @@ from mlrank.cli.options import Metrics, ResultsFolders
 
 if TYPE_CHECKING:
     from mlrank.cli.folders import Stored
-    from mlrank.tables import GridLayout
 
 __all__ = ["LayoutName", "SideName", "TableFormat", "table"]
 
@@ -70,19 +69,36 @@ def table(
     decimals: Annotated[
         int | None, typer.Option(min=0, max=16, help="Digits after the point (not in CSV, JSON); default: 4.")
     ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option("--columns", metavar="A,B", help="Only these: metrics, and settings, fit, certificate."),
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option("--methods", metavar="A,B", help="Only these methods, in this order.")
+    ] = None,
+    ranks: Annotated[bool, typer.Option("--ranks", help="Add the mean rank of each method.")] = False,
+    caption: Annotated[str | None, typer.Option("--caption", metavar="TEXT", help="Title of the table.")] = None,
+    label: Annotated[
+        str | None, typer.Option("--label", metavar="NAME", help="LaTeX: what \\ref refers to, such as tab:results.")
+    ] = None,
+    no_notes: Annotated[bool, typer.Option("--no-notes", help="Leave out the notes below the table.")] = False,
+    wide: Annotated[bool, typer.Option("--wide", help="LaTeX: span both columns of a page (table*).")] = False,
 ) -> None:
     """Print tables of stored results; nothing is computed again.
 
     Metrics are means over the splits, costs such as fit_seconds medians with quartiles. The best value is bold, the
     second underlined. † marks fits that stopped before their tolerance, * thresholds that use the true labels of the
     test rows, ‡ fits that use the features of the test rows. Experiments on the same data share a table; the notes
-    below it say what makes rows hard to compare.
+    below it say what makes rows hard to compare. `titles` in the configuration says what tables call methods, metrics
+    and data sets: `titles: {f1_macro: Macro-F1, HLap: "Rank-HLapSVM (ours)"}`.
 
     Examples:
 
     * `mlrank table results/imageclef`
     * `mlrank table results/imageclef --metric f1_macro --metric hamming_loss`
     * `mlrank table results/imageclef --format latex > table.tex`
+    * `mlrank table results/one results/two --cols dataset --metric f1_macro --ranks --no-notes --format latex`
+    * `mlrank table results/scene --columns f1_macro,auc_macro --methods A,B --caption Scene --label tab:scene -f latex`
     * `mlrank table results/one results/two --cols dataset` (one table for each metric: methods by data sets)
     * `mlrank table results/one results/two --by method`
     * `mlrank table results/imageclef --runtime`
@@ -92,11 +108,15 @@ def table(
     """
     from mlrank.cli.folders import read_folders
     from mlrank.errors import UserError
-    from mlrank.tables import GridLayout, build_tables, render
+    from mlrank.tables import GridLayout, arrange, build_tables, render
+    from mlrank.tables.paper import BESIDE, PaperOptions, for_paper
 
     stored = read_folders(results)
     given = {"--metric": metric, "--runtime": runtime, "--by": by, "--rows": rows, "--cols": cols, "--layout": layout}
-    others = [name for name, value in given.items() if value]
+    shape = {"--columns": columns, "--methods": methods, "--ranks": ranks, "--caption": caption}
+    shape |= {"--label": label, "--no-notes": no_notes, "--wide": wide}
+    shaped = [name for name, value in shape.items() if value]
+    others = [name for name, value in given.items() if value] + shaped
     if tidy:
         _write_tidy(stored, metric, others, format, decimals, out)
         return
@@ -109,14 +129,38 @@ def table(
         _print_as_in_paper(stored, [name for name in others if name != "--layout"], format, decimals)
         return
     decimals = 4 if decimals is None else decimals
-    columns = list(dict.fromkeys([*(metric or ([] if runtime else stored.metrics)), *(_COSTS if runtime else ())]))
+    named_columns = _names(columns)
+    named = [name for name in named_columns or () if name not in BESIDE]
+    chosen = list(
+        dict.fromkeys([*(metric or named or ([] if runtime else stored.metrics)), *(_COSTS if runtime else ())])
+    )
     if format in (TableFormat.csv, TableFormat.json):
-        if by or rows or cols:
-            raise UserError(f"--by, --rows and --cols arrange tables for readers; {format.value} has one form")
-        tables = build_tables(stored.records, columns)
+        if by or rows or cols or shaped:
+            arranging = ", ".join(shaped) or "--by, --rows and --cols"
+            raise UserError(f"{arranging} arrange tables for readers; {format.value} has one form")
+        tables = build_tables(stored.records, chosen)
         print(render(tables, format.value, decimals), end="")
         return
-    _print(stored, columns, GridLayout.of(by, rows, cols), format, decimals)
+    arranged = GridLayout.of(by, rows, cols)
+    if ranks and arranged.by == "method":
+        raise UserError("--ranks compares methods, and --by method gives each a table of its own")
+    options = PaperOptions(
+        named_columns if cols in (None, SideName.metric) and rows is not SideName.metric else None,
+        _names(methods),
+        stored.titles,
+        ranks,
+        not no_notes,
+        caption,
+        label,
+        wide,
+    )
+    grids = [for_paper(grid, options) for grid in arrange(stored.records, chosen, arranged, decimals)]
+    print_grids(grids, format.value)
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    """Return names between commas."""
+    return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _print_as_in_paper(stored: "Stored", given: Sequence[str], format: TableFormat, decimals: int | None) -> None:
@@ -155,9 +199,3 @@ def _write_tidy(
 
 
 _COSTS = ("fit_seconds", "predict_seconds", "peak_memory")
-
-
-def _print(stored: "Stored", columns: Sequence[str], layout: "GridLayout", format: TableFormat, decimals: int) -> None:
-    from mlrank.tables import arrange
-
-    print_grids(arrange(stored.records, columns, layout, decimals), format.value)

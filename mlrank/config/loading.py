@@ -55,7 +55,7 @@ _EXPECTED = {
 
 
 def load_config(path: Path | str) -> ExperimentConfig:
-    """Read an experiment from a YAML file.
+    """Read an experiment from a YAML file, or the example of a name, such as "quickstart".
 
     Raises
     ------
@@ -66,7 +66,11 @@ def load_config(path: Path | str) -> ExperimentConfig:
     """
     path = Path(path)
     if not path.exists() and (example := shipped("configs") / f"{path.stem}.yaml").is_file():
-        raise UserError(f"there is no such file; the example of this name is {example}", path)
+        if path.name != path.stem or path.parent != Path():
+            message = f"there is no such file; the example of this name is {example}, or say {path.stem} alone"
+            raise UserError(message, path)
+        # The name of an example stands for it.
+        path = example
     if not any((path.parent / mark).is_file() for mark in RESULTS_MARKS):
         return parse_config(read_yaml(path), path)
     config = load_stored_config(path)

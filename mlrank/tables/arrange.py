@@ -51,6 +51,10 @@ class Grid:
         l or r per column.
     rows : tuple of tuple of Shown
     notes : tuple of str
+    label : str or None
+        The name by which a paper refers to it.
+    wide : bool
+        Whether it spans both columns of a page.
     """
 
     title: str
@@ -58,6 +62,8 @@ class Grid:
     sides: str
     rows: tuple[tuple[Shown, ...], ...]
     notes: tuple[str, ...]
+    label: str | None = None
+    wide: bool = False
 
 
 class GridLayout(NamedTuple):

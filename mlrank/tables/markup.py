@@ -43,9 +43,17 @@ def latex(text: str) -> str:
 
 
 def latex_table(
-    caption: str, header: Sequence[str], rows: Sequence[Sequence[str]], sides: str, notes: Sequence[str]
+    caption: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    sides: str,
+    notes: Sequence[str],
+    label: str | None = None,
+    wide: bool = False,
 ) -> str:
     """Return a booktabs table of escaped cells; `sides` holds l or r per column.
+
+    `label` is what a paper refers to it by, and `wide` makes it span both columns of a page.
 
     Long names and lists of settings are stacked, and a wide table is set smaller, so that it fits the width of a page.
     What is too wide or too long even then goes into several tables, each with the names of its rows.
@@ -56,20 +64,30 @@ def latex_table(
     if _total(widths, names) > _SIZES[""]:
         parts = zip(header, widths, sides, strict=True)
         names = [_stacked(name, r"(?<=\\_)| (?!\$)", width, "b", side) for name, width, side in parts]
-    wide = [max(width, _width(name)) + GAP for width, name in zip(widths, names, strict=True)]
-    tables = [(places, some) for places in _abreast(wide, sides) for some in _runs(body)]
+    widest = [max(width, _width(name)) + GAP for width, name in zip(widths, names, strict=True)]
+    tables = [(places, some) for places in _abreast(widest, sides) for some in _runs(body)]
     written = []
     for number, (places, some) in enumerate(tables, start=1):
-        total = sum(wide[place] for place in places)
+        total = sum(widest[place] for place in places)
         size = next((size for size, most in _SIZES.items() if total <= most), SMALLEST)
         title = caption if len(tables) == 1 else f"{caption} (part {number} of {len(tables)})"
+        name = label if label is None or len(tables) == 1 else f"{label}-{number}"
         cells = [[row[place] for place in places] for row in (names, *some)]
         below = notes if number == len(tables) else ()
-        written.append(_one_table(title, size, cells, "".join(sides[place] for place in places), below))
+        chosen = "".join(sides[place] for place in places)
+        written.append(_one_table(title, size, cells, chosen, below, name, "table*" if wide else "table"))
     return "\n".join(written)
 
 
-def _one_table(caption: str, size: str, rows: Sequence[Sequence[str]], sides: str, notes: Sequence[str]) -> str:
+def _one_table(
+    caption: str,
+    size: str,
+    rows: Sequence[Sequence[str]],
+    sides: str,
+    notes: Sequence[str],
+    label: str | None,
+    environment: str,
+) -> str:
     """Return one table environment; the first of the rows is the header."""
     lines = [" & ".join(row) + r" \\" for row in rows]
     notes = [rf"{note}\par" for note in notes]
@@ -81,15 +99,16 @@ def _one_table(caption: str, size: str, rows: Sequence[Sequence[str]], sides: st
         below = [r"", r"\smallskip", r"\begin{minipage}{\linewidth}\footnotesize", *below, r"\end{minipage}"]
     return "\n".join(
         [
-            r"\begin{table}",
+            rf"\begin{{{environment}}}",
             r"\centering",
             rf"\caption{{{caption}}}",
+            *([rf"\label{{{label}}}"] if label else []),
             *([size + r"\setlength{\tabcolsep}{3pt}"] if size else []),
             rf"\begin{{tabular}}{{{sides}}}",
             *(r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"),
             r"\end{tabular}",
             *below,
-            r"\end{table}",
+            rf"\end{{{environment}}}",
             "",
             *after,
         ]

@@ -116,7 +116,8 @@ def _in_markdown(cell: Shown) -> str:
 
 def _latex(grid: Grid) -> str:
     rows = [[_in_latex(cell) for cell in row] for row in grid.rows]
-    return latex_table(latex(grid.title), [*map(latex, grid.header)], rows, grid.sides, [*map(latex, grid.notes)])
+    header, notes = [*map(latex, grid.header)], [*map(latex, grid.notes)]
+    return latex_table(latex(grid.title), header, rows, grid.sides, notes, grid.label, grid.wide)
 
 
 def _in_latex(cell: Shown) -> str:

@@ -1,0 +1,65 @@
+"""Tables for papers: chosen rows and columns, names for readers, mean ranks, captions and labels."""
+
+import pytest
+
+from mlrank.errors import UserError
+from mlrank.tables.arrange import Grid, Shown
+from mlrank.tables.paper import PaperOptions, for_paper
+from mlrank.tables.render import render_grids
+
+
+def grid(header=("method", "f1_macro ↑", "ranking_loss ↓", "chosen settings", "fit", "certificate")):
+    def row(name, first, second):
+        cells = [Shown(f"{value:.2f}", value=value) for value in (first, second)]
+        return (Shown(name), *cells, Shown("C=1"), Shown("1 s", value=1.0), Shown("-"))
+
+    rows = (row("A†", 0.5, 0.2), row("B", 0.7, 0.1), row("C", 0.5, 0.3))
+    return Grid("e: yeast", header, "lrrlrr", rows, ("a note",))
+
+
+def test_columns_and_methods_in_the_order_asked_for():
+    found = for_paper(grid(), PaperOptions(columns=("certificate", "f1_macro"), methods=("C", "A")))
+    assert found.header == ("method", "certificate", "f1_macro ↑")
+    assert found.sides == "lrr"
+    assert [[cell.text for cell in row] for row in found.rows] == [["C", "-", "0.50"], ["A†", "-", "0.50"]]
+    with pytest.raises(UserError, match=r"unknown method of the table 'D'\."):
+        for_paper(grid(), PaperOptions(methods=("A", "D")))
+    with pytest.raises(UserError, match=r"unknown column of the table 'f1_macr'. Did you mean 'f1_macro'"):
+        for_paper(grid(), PaperOptions(columns=("f1_macr",)))
+
+
+def test_mean_ranks_of_rows():
+    # f1_macro: B 1, A and C 2.5; ranking_loss, where less is better: B 1, A 2, C 3.
+    found = for_paper(grid(), PaperOptions(ranks=True))
+    assert found.header[-1] == "mean rank"
+    assert [row[-1].text for row in found.rows] == ["2.25", "1.00", "2.75"]
+    assert [row[-1].best for row in found.rows] == [False, True, False]
+    assert [row[-1].second for row in found.rows] == [True, False, False]
+
+
+def test_mean_ranks_of_columns_over_data_sets_and_over_metrics():
+    def cells(*values):
+        return tuple(Shown("-" if value is None else str(value), value=value) for value in values)
+
+    rows = ((Shown("yeast"), *cells(0.2, 0.1)), (Shown("scene"), *cells(0.4, 0.5)), (Shown("birds"), *cells(None, 0.1)))
+    over = Grid("e: ranking_loss ↓", ("dataset", "A", "B"), "lrr", rows, ())
+    assert [cell.text for cell in for_paper(over, PaperOptions(ranks=True)).rows[-1]] == ["mean rank", "1.50", "1.50"]
+    rows = ((Shown("f1_macro ↑"), *cells(0.2, 0.1)), (Shown("ranking_loss ↓"), *cells(0.4, 0.5)))
+    turned = Grid("e: yeast", ("metric", "A", "B"), "lrr", rows, ())
+    assert [cell.text for cell in for_paper(turned, PaperOptions(ranks=True)).rows[-1]] == ["mean rank", "1.00", "2.00"]
+    assert for_paper(turned, PaperOptions(methods=("B",))).header == ("metric", "B")
+
+
+def test_names_caption_label_and_notes_in_latex():
+    titles = {"A": "Ours & co", "f1_macro": "Macro-F1"}
+    options = PaperOptions(("f1_macro",), None, titles, False, False, "Results_1", "tab:one", True)
+    text = render_grids([for_paper(grid(), options)], "latex")
+    assert r"\begin{table*}" in text
+    assert text.rstrip().endswith(r"\end{table*}")
+    assert "\\caption{Results\\_1}\n\\label{tab:one}" in text
+    assert r"method & Macro-F1 $\uparrow$ \\" in text
+    assert r"Ours \& co$^\dagger$ & 0.50 \\" in text
+    assert "a note" not in text
+    plain = render_grids([for_paper(grid(), PaperOptions())], "latex")
+    assert r"\label" not in plain
+    assert "a note" in plain

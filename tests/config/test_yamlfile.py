@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mlrank.errors import UserError
 from mlrank.scalars import plain_scalar
-from mlrank.yamlfile import FileErrors, document_of, dump_yaml, load_yaml, parse_yaml
+from mlrank.yamlfile import _READ_OTHERWISE, FileErrors, document_of, dump_yaml, load_yaml, parse_yaml
 
 
 def told(text: str) -> list[str]:
@@ -231,6 +231,76 @@ def test_dump_reads_back_as_the_same_data(value):
 def test_any_text_is_data_or_a_one_line_error(source):
     for line in told(source):
         assert re.fullmatch(r"f\.yaml:[0-9]+:[0-9]+: [^\n\r\x85\u2028\u2029]+", line)
+
+
+def read_by(pattern, source, monkeypatch):
+    """Return what a text gives where `pattern` chooses the texts for the parser in Python."""
+    monkeypatch.setattr("mlrank.yamlfile._READ_OTHERWISE", pattern)
+    try:
+        document = parse_yaml(source, "f.yaml")
+    except UserError as error:
+        return str(error)
+    return repr(document.data), document.positions, [str(problem) for problem in document.problems]
+
+
+EVERY = re.compile("")
+TEXTS = [path.read_text("utf-8") for path in sorted(Path(__file__).parents[2].glob("configs/**/*.yaml"))]
+
+
+@pytest.mark.skipif(not yaml.__with_libyaml__, reason="PyYAML has no parser in C here")
+@settings(max_examples=400, deadline=None)
+@given(st.data())
+def test_the_parser_in_c_gives_what_that_in_python_gives(data):
+    """Texts of any signs, and parts of our own files with a sign or two changed: most of these can be read."""
+    signs = st.sampled_from("ab:-[]{},|>'\"%@#\n 01.e~<+\\xU&*!?\té\ufeff\u2028\x85😀")
+    source = data.draw(st.text(signs, max_size=40) | st.sampled_from(TEXTS).flatmap(lambda text: damaged(text, signs)))
+    with pytest.MonkeyPatch.context() as patch:
+        assert read_by(_READ_OTHERWISE, source, patch) == read_by(EVERY, source, patch)
+
+
+@st.composite
+def damaged(draw, text, signs):
+    start = text.rfind("\n", 0, draw(st.integers(0, len(text)))) + 1
+    part = text[start : start + draw(st.integers(0, 300))]
+    for _ in range(draw(st.integers(0, 2))):
+        place = draw(st.integers(0, len(part)))
+        part = part[:place] + draw(signs) + part[place + draw(st.integers(0, 1)) :]
+    return part
+
+
+@pytest.mark.skipif(not yaml.__with_libyaml__, reason="PyYAML has no parser in C here")
+@pytest.mark.parametrize(
+    "source",
+    [
+        "a: &b [1, *b]",
+        "a: {b: , c: 1}",
+        "a: {b: }",
+        "- a:",
+        "? a",
+        "a: |# no\n  b",
+        "a: >\n  b\n  c\n",
+        "a: [x?y]",
+        "a: b\tc",
+        "a: !t b",
+        "!*x*: 1",
+        "a: !*x*=!b c",
+        "a: " + "[" * 60,
+        "a: " + "- " * 60 + "1",
+        "😀é: [é, 😀, x]",
+        "a: 'x\n\n  y' \nb: \"\\x41\\u00e9\"",
+    ],
+)
+def test_both_parsers_place_and_refuse_alike(source, monkeypatch):
+    assert read_by(_READ_OTHERWISE, source, monkeypatch) == read_by(EVERY, source, monkeypatch)
+
+
+@pytest.mark.skipif(not yaml.__with_libyaml__, reason="PyYAML has no parser in C here")
+def test_configurations_are_read_by_the_parser_in_c(monkeypatch):
+    slow = [read_by(EVERY, text, monkeypatch) for text in TEXTS]
+    monkeypatch.undo()
+    monkeypatch.setattr("mlrank.yamlfile._Loader", None)  # the one in Python
+    assert len(TEXTS) > 20
+    assert [read_by(_READ_OTHERWISE, text, monkeypatch) for text in TEXTS] == slow
 
 
 def test_dump_differs_from_pyyaml_only_in_quotes():

@@ -30,6 +30,7 @@ from mlrank.tables import (
     grid_of_metrics,
     grid_to_html,
     render,
+    render_grids,
     tidy_frame,
 )
 from mlrank.tables.arrange import to_grid
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from mlrank.recipes.reproduction import Reproduction
+    from mlrank.stats import OverDatasets, OverSplits
 
 __all__ = ["Metrics", "Results", "evaluate", "load_model", "open_results", "reproduce", "run", "save_model"]
 
@@ -123,6 +125,94 @@ class Results:
         UserError
             If there is no such run, or more than one, or its model could not be stored.
         """
+        record = self._run(method, dataset, split)
+        if record.model and record.model.not_stored:
+            raise UserError(f"the model of '{method}' could not be stored: {record.model.not_stored}", self.folder.path)
+        return load_model(self.folder.model_path(record.dataset.name, record.split, method))
+
+    def predictions(self, method: str, dataset: str | None = None, split: str | None = None) -> "pd.DataFrame":
+        """Return the label sets that a run predicted for its test rows.
+
+        Returns
+        -------
+        DataFrame of bool, a column for each label; its index has the names of the rows, or their numbers in the data
+
+        Raises
+        ------
+        UserError
+            If there is no such run, or more than one.
+        """
+        return self._of_rows("Y_pred", self._run(method, dataset, split))
+
+    def scores(self, method: str, dataset: str | None = None, split: str | None = None) -> "pd.DataFrame":
+        """Return the scores of the test rows of a run, larger = more relevant; see `predictions`."""
+        return self._of_rows("scores", self._run(method, dataset, split))
+
+    def summary(self, *metrics: str) -> "pd.DataFrame":
+        """Return a row for each data set and method: the mean of each metric over the splits, and how it varies.
+
+        Parameters
+        ----------
+        metrics : names of the metrics; those of the configuration if none is named
+
+        Returns
+        -------
+        DataFrame with the index (dataset, method) and, for each metric, the columns (metric, "mean"), (metric, "std")
+            and (metric, "n"): on how many splits it is defined
+        """
+        names = list(metrics or self.metrics)
+        tidy = self.to_pandas(*names)
+        grouped = tidy.groupby(["dataset", "method", "metric"], sort=False)["value"].agg(["mean", "std", "count"])
+        wide = grouped.rename(columns={"count": "n"}).unstack("metric").swaplevel(axis=1)
+        order = grouped.droplevel("metric").index.unique()
+        return wide.reindex(index=order, columns=[(name, part) for name in names for part in ("mean", "std", "n")])
+
+    def compare(self, metric: str, **options: Any) -> "OverDatasets | OverSplits":
+        """Test whether methods differ in a metric, over the data sets, or over the splits of the only one.
+
+        Parameters
+        ----------
+        metric : name of the metric
+        options : control, alpha and rope, as of ``mlrank compare``
+
+        Raises
+        ------
+        UserError
+            If nothing can be compared.
+        """
+        from mlrank.stats import compare_datasets, compare_splits, gather
+
+        repeats, _ = gather(self.records, metric)
+        return compare_datasets(repeats, **options) if len(repeats) > 1 else compare_splits(repeats[0], **options)
+
+    def latex(self, *metrics: str, decimals: int = 4, **options: Any) -> str:
+        """Return the tables for a paper, which need the package booktabs alone.
+
+        Parameters
+        ----------
+        metrics : names of the metrics; those of the configuration if none is named
+        decimals : digits after the point
+        options : columns, methods, titles, ranks, notes, caption, label, wide; see `mlrank.tables.paper.PaperOptions`
+        """
+        from mlrank.tables.paper import PaperOptions, for_paper
+
+        given = {"titles": self.folder.read_config().get("titles", {}), **options}
+        shape = PaperOptions(
+            **{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
+        )
+        return render_grids([for_paper(to_grid(table, decimals), shape) for table in self.tables(*metrics)], "latex")
+
+    def _of_rows(self, name: str, record: RunRecord) -> "pd.DataFrame":
+        import pandas as pd
+
+        arrays, names = self.folder.run_arrays(record), self.folder.names(record)
+        index: Any = arrays["rows"]
+        if names.rows is not None:
+            index = [names.rows[row] for row in arrays["rows"]]
+        return pd.DataFrame(arrays[name], index=pd.Index(index, name="row"), columns=list(names.labels))
+
+    def _run(self, method: str, dataset: str | None, split: str | None) -> RunRecord:
+        """Return the record of a finished run; data set and split may be left out where there is one."""
         asked = {"method": method, "dataset": dataset, "split": split}
         runs = [({"method": r.method, "dataset": r.dataset.name, "split": r.split}, r) for r in self.records]
         for what, name in asked.items():
@@ -134,10 +224,8 @@ class Results:
             runs = [(names, record) for names, record in runs if name in (None, names[what])]
         ((_, record),) = runs
         if not record.done:
-            raise UserError(f"the run of '{method}' failed, so it has no model", self.folder.path)
-        if record.model and record.model.not_stored:
-            raise UserError(f"the model of '{method}' could not be stored: {record.model.not_stored}", self.folder.path)
-        return load_model(self.folder.model_path(record.dataset.name, record.split, method))
+            raise UserError(f"the run of '{method}' failed, so it has no model and no predictions", self.folder.path)
+        return record
 
     def __repr__(self) -> str:
         return render(self.tables(), "md") if self.records else f"no run is finished in {self.folder.path}"

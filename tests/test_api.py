@@ -194,3 +194,30 @@ def test_the_data_set_names_what_a_model_of_ones_own_was_fitted_to(tmp_path, mon
     with pytest.raises(UserError, match="a file stands where a folder is needed"):
         save_model(path / "b.model", SOLVERS["knn"]().fit(train), train)
     assert path.read_bytes() == before
+
+
+def test_results_as_frames(tmp_path):
+    results = run(small_config(tmp_path), tmp_path / "r")
+    tidy = results.to_pandas("f1_micro", "hamming_loss")
+    found = results.summary("f1_micro", "hamming_loss")
+    assert list(found.columns) == [(m, part) for m in ("f1_micro", "hamming_loss") for part in ("mean", "std", "n")]
+    for (dataset, method), row in found.iterrows():
+        values = tidy[(tidy["dataset"] == dataset) & (tidy["method"] == method) & (tidy["metric"] == "f1_micro")][
+            "value"
+        ]
+        assert row["f1_micro", "mean"] == pytest.approx(values.mean())
+        assert row["f1_micro", "n"] == len(values)
+    record = results.records[0]
+    where = (record.method, record.dataset.name, record.split)
+    arrays, names = results.folder.run_arrays(record), results.folder.names(record)
+    predictions, scores = results.predictions(*where), results.scores(*where)
+    np.testing.assert_array_equal(predictions.to_numpy(), arrays["Y_pred"])
+    np.testing.assert_array_equal(scores.to_numpy(), arrays["scores"])
+    assert tuple(scores.columns) == names.labels
+    assert scores.index.tolist() == arrays["rows"].tolist()
+    text = results.latex("f1_micro", label="tab:x", notes=False, columns=["f1_micro"], titles={"f1_micro": "F"})
+    assert r"\label{tab:x}" in text
+    assert r"method & F $\uparrow$ \\" in text
+    compared = results.compare("f1_micro")
+    assert set(compared.methods) == {record.method for record in results.records}
+    assert repr(results.model(*where)).startswith(f"<StoredModel {record.method} (")

@@ -34,8 +34,9 @@ def evaluate(
     run: RunOrModel,
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", "-m", metavar="NAME", help="A metric; repeatable. Default: all."),
+        typer.Option("--metric", "-m", metavar="NAME", help="A metric; repeatable. Default: those of the config."),
     ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Show every metric of a run; of a model all are shown.")] = False,
     data: Annotated[
         str | None, typer.Option("--data", metavar="NAME|PATH", help="Labeled data to evaluate a MODEL on.")
     ] = None,
@@ -92,16 +93,17 @@ def evaluate(
         raise UserError("there is no such model file", run)
     if data is not None or part is not None or any(value is not None for value in about.values()):
         raise UserError("--data and its options are for a .model file; a run has its data stored", run)
-    _check_run(run, metric or list(METRICS), as_json)
+    _check_run(run, metric or (list(METRICS) if every else None), as_json)
 
 
-def _check_run(run: Path, metrics: list[str], as_json: bool) -> None:
+def _check_run(run: Path, metrics: list[str] | None, as_json: bool) -> None:
     from mlrank.cli.show import show_run
     from mlrank.records import RunFolder
     from mlrank.tables import FinishedExperiment, build_tables
 
     folder = RunFolder.open(run)
     records = folder.runs()
+    metrics = folder.read_config()["metrics"] if metrics is None else metrics
     for record in records:
         if record.done:
             _recompute(folder, record)

@@ -42,6 +42,12 @@ class StoredModel:
     header: Header
     predictor: Predictor
 
+    def __repr__(self) -> str:
+        about = self.header
+        fitted = f", fitted to {about.data.n_train} rows of {about.data.name}" if about.data.name else ""
+        sizes = f"{len(about.feature_names)} features, {len(about.label_names)} labels"
+        return f"<StoredModel {about.method} ({about.solver.kind}): {sizes}{fitted}>"
+
     @property
     def label_names(self) -> tuple[str, ...]:
         """Names of the labels, in the order of the scores."""

@@ -196,11 +196,10 @@ class Results:
         """
         from mlrank.tables.paper import PaperOptions, for_paper
 
-        given = {"titles": self.folder.read_config().get("titles", {}), **options}
-        shape = PaperOptions(
-            **{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
-        )
-        return render_grids([for_paper(to_grid(table, decimals), shape) for table in self.tables(*metrics)], "latex")
+        given: dict[str, Any] = {"titles": self.folder.read_config().get("titles", {}), **options}
+        plain: dict[str, Any] = {key: tuple(item) if isinstance(item, list) else item for key, item in given.items()}
+        grids = [for_paper(to_grid(table, decimals), PaperOptions(**plain)) for table in self.tables(*metrics)]
+        return render_grids(grids, "latex")
 
     def _of_rows(self, name: str, record: RunRecord) -> "pd.DataFrame":
         import pandas as pd

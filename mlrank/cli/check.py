@@ -24,6 +24,7 @@ from mlrank.cli.options import (
     Separator,
     TestFile,
     TextColumns,
+    Thousands,
     ZeroBased,
     column_options,
     parsed_columns,
@@ -58,6 +59,7 @@ def check(
     header: Header = None,
     separator: Separator = None,
     decimal: Decimal = None,
+    thousands: Thousands = None,
     data_format: InputFormat = None,
     old_format: Annotated[str | None, typer.Option("--format", hidden=True)] = None,
     zero_based: ZeroBased = None,
@@ -97,6 +99,7 @@ def check(
         header,
         separator,
         decimal,
+        thousands,
     )
     options |= {"format": data_format or old_format, "zero_based": zero_based, "impute": impute}
     try:

@@ -24,6 +24,7 @@ from mlrank.cli.options import (
     Separator,
     TestFile,
     TextColumns,
+    Thousands,
     ZeroBased,
     column_options,
     parsed_columns,
@@ -56,6 +57,7 @@ def convert(
     header: Header = None,
     separator: Separator = None,
     decimal: Decimal = None,
+    thousands: Thousands = None,
     source_format: InputFormat = None,
     zero_based: ZeroBased = None,
     impute: Impute = None,
@@ -86,6 +88,7 @@ def convert(
         header,
         separator,
         decimal,
+        thousands,
     )
     options |= {"label_columns": parsed_columns(label_columns), "format": source_format, "zero_based": zero_based}
     written = write(load_dataset(data, **options), target, key, replace_files=force)

@@ -16,6 +16,7 @@ from mlrank.cli.options import (
     Positive,
     RunOrModel,
     Separator,
+    Thousands,
     ZeroBased,
     column_options,
     parsed_columns,
@@ -50,6 +51,7 @@ def evaluate(
     header: Header = None,
     separator: Separator = None,
     decimal: Decimal = None,
+    thousands: Thousands = None,
     data_format: InputFormat = None,
     zero_based: ZeroBased = None,
     impute: Impute = None,
@@ -79,7 +81,8 @@ def evaluate(
         "label_columns": parsed_columns(label_columns),
         "format": data_format,
     }
-    about |= column_options(positive=positive, header=header, separator=separator, decimal=decimal)
+    about |= column_options(positive=positive, header=header, separator=separator)
+    about |= {"decimal": decimal, "thousands": thousands}
     about |= {"zero_based": zero_based, "impute": impute}
     if run.is_file():
         from mlrank.models.file import load_model

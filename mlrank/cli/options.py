@@ -43,6 +43,7 @@ __all__ = [
     "Separator",
     "TestFile",
     "TextColumns",
+    "Thousands",
     "ZeroBased",
     "check_backend",
     "column_options",
@@ -143,6 +144,7 @@ Separator = Annotated[
     typer.Option("--separator", metavar="TEXT", help="What stands between cells. Default: as the text tells."),
 ]
 Decimal = Annotated[str | None, typer.Option("--decimal", metavar="TEXT", help="What stands before fractions.")]
+Thousands = Annotated[str | None, typer.Option("--thousands", metavar="TEXT", help="What stands between thousands.")]
 ZeroBased = Annotated[
     bool | None, typer.Option("--zero-based/--one-based", help="Whether feature numbers of LIBSVM files start at 0.")
 ]
@@ -185,6 +187,7 @@ def column_options(
     header: bool | None = None,
     separator: str | None = None,
     decimal: str | None = None,
+    thousands: str | None = None,
 ) -> dict[str, object]:
     """Return the options about columns as arguments of `load_dataset`."""
     return {
@@ -198,6 +201,7 @@ def column_options(
         "header": header,
         "separator": {"tab": "\t", "\\t": "\t"}.get(separator or "", separator),
         "decimal": decimal,
+        "thousands": thousands,
     }
 
 

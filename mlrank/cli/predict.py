@@ -2,11 +2,25 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from mlrank.cli.options import STANDARD, Force, IdColumn, InputFormat, Quiet, ZeroBased, printed, spooled
+from mlrank.cli.options import (
+    STANDARD,
+    Decimal,
+    Force,
+    Header,
+    IdColumn,
+    InputFormat,
+    Quiet,
+    Separator,
+    Thousands,
+    ZeroBased,
+    column_options,
+    printed,
+    spooled,
+)
 
 __all__ = ["predict"]
 
@@ -35,6 +49,10 @@ def predict(
     ] = None,
     zero_based: ZeroBased = None,
     id_column: IdColumn = None,
+    header: Header = None,
+    separator: Separator = None,
+    decimal: Decimal = None,
+    thousands: Thousands = None,
     force: Force = False,
     quiet: Quiet = False,
 ) -> None:
@@ -54,12 +72,14 @@ def predict(
     * `zcat new.csv.gz | mlrank predict my.model - --id-column name --out - > labels.csv`
     * `mlrank predict my.model new.csv --proba --out probabilities.csv`
     """
+    from mlrank.datasets.formats.base import TextStyle
     from mlrank.errors import UserError
     from mlrank.models.file import load_model
     from mlrank.prediction import predict_file
 
     if out.exists() and not force:
         raise UserError("this file exists; --force replaces it", out)
+    about: dict[str, Any] = column_options(header=header, separator=separator, decimal=decimal, thousands=thousands)
     with spooled(data, data_format) as source, printed(out, out_format) as target:
         done = predict_file(
             load_model(model),
@@ -71,6 +91,7 @@ def predict(
             format=data_format,
             zero_based=zero_based,
             id_column=id_column,
+            style=TextStyle(**{option: about[option] for option in ("header", "separator", "decimal", "thousands")}),
         )
     for note in done.notes:
         print(f"mlrank: {data}: {note}", file=sys.stderr)

@@ -10,7 +10,7 @@ import numpy as np
 
 from mlrank.arrays import Features, as_features
 from mlrank.datasets.formats import Source, find_format, format_of
-from mlrank.datasets.formats.base import StreamRequest
+from mlrank.datasets.formats.base import StreamRequest, TextStyle
 from mlrank.datasets.formats.missing import filled
 from mlrank.datasets.formats.selection import Selection
 from mlrank.errors import UserError, check_regular, memory_errors
@@ -36,6 +36,8 @@ class RowStream:
         Blocks have about so many cells at most, where the format allows to say so.
     id_column : str, optional
         The column of a table that names the rows; `ids` has the names of the rows read so far.
+    style : TextStyle
+        How the file is written, where it is separated text.
 
     Raises
     ------
@@ -51,6 +53,7 @@ class RowStream:
         zero_based: bool | None = None,
         cells: int = 1 << 22,
         id_column: str | None = None,
+        style: TextStyle = TextStyle(),  # noqa: B008, it cannot change
     ) -> None:
         if not path.is_dir():
             check_regular(path)
@@ -64,6 +67,10 @@ class RowStream:
         self.id_column = id_column
         if id_column is not None and "id_column" not in self.format.options:
             raise UserError(f"the format '{self.format.key}' has no columns that could name the rows", path)
+        for option, value in vars(style).items():
+            if value is not None and option not in self.format.options:
+                raise UserError(f"'{option}' has no effect with format '{self.format.key}'", path)
+        self.style = style
         self.n_filled = 0
 
     def __iter__(self) -> Iterator[Features]:
@@ -72,7 +79,7 @@ class RowStream:
 
     def _blocks(self) -> Iterator[Features]:
         about = (self.path, self.selection, self.zero_based, self.rows, CHUNK_BYTES)
-        request = StreamRequest(*about, self.notes, self.id_column, self.ids)
+        request = StreamRequest(*about, self.notes, self.id_column, self.ids, self.style)
         for block in self.format.stream(request):
             X, n_filled = filled(as_features(block), self.selection.fill)
             self.n_filled += n_filled

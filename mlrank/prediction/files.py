@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from mlrank.arrays import Features, IntArray
+from mlrank.datasets.formats.base import TextStyle
 from mlrank.datasets.stream import RowStream
 from mlrank.errors import UserError
 from mlrank.models.file import StoredModel, scoring
@@ -37,6 +38,7 @@ def predict_file(
     format: str | None = None,
     zero_based: bool | None = None,
     id_column: str | None = None,
+    style: TextStyle = TextStyle(),  # noqa: B008, it cannot change
     progress: Callable[[int], None] = lambda n_rows: None,
 ) -> Done:
     """Write the label sets of the rows of a file, or their scores, or their best labels.
@@ -57,6 +59,7 @@ def predict_file(
     format : of `data`, where its ending does not tell
     zero_based : whether features of `data` count from 0; left out, their numbers are the names the model knows
     id_column : column of a table that names the rows, which are written with the names
+    style : how `data` is written, where it is separated text
     progress : is called with the number of rows done
 
     Raises
@@ -72,7 +75,7 @@ def predict_file(
         )
     wish = Wish(model.label_names, scores or proba, top, id_column)
     _check(wish, data, out)
-    stream = RowStream(data, model.selection, format, zero_based, BLOCK_CELLS, id_column)
+    stream = RowStream(data, model.selection, format, zero_based, BLOCK_CELLS, id_column, style)
     n_rows, bounded = 0, np.zeros(2, np.int64)
     with writer(out, wish) as sink:
         for X in _pieces(stream, _block_rows(model)):

@@ -11,6 +11,9 @@ from scipy.sparse import csr_array
 
 from mlrank import load_dataset
 from mlrank.datasets import dataset_hash
+from mlrank.datasets.formats.base import TextStyle
+from mlrank.datasets.formats.selection import Selection
+from mlrank.datasets.stream import RowStream
 from mlrank.errors import UserError
 
 # What every spelling below must give.
@@ -366,3 +369,88 @@ def test_a_folder_of_files_is_one_table(tmp_path, ending):
         UserError, match="other columns than part-0.csv, such as 'more'" if ending == "csv" else "label"
     ):
         load_dataset(folder, label_columns=LABELS if ending == "csv" else None)
+
+
+@pytest.mark.parametrize("kind", ["float64", "Float64", "Int64", "int64", "text"])
+def test_ids_groups_and_categories_have_all_their_digits(tmp_path, kind):
+    numbers = [12345678, 12345679, 12345678, 9007199254740993 if kind in ("text", "int64", "Int64") else 7]
+    column = pd.Series(list(map(str, numbers)) if kind == "text" else numbers).astype("str" if kind == "text" else kind)
+    frame = pd.DataFrame({"n": column, "a": [1.0, 2.0, 3.0, 4.0], "l": [0, 1, 0, 1]})
+    data = load_dataset(frame, label_columns="l", id_column="n")
+    assert data.ids == tuple(map(str, numbers))
+    groups = load_dataset(frame, label_columns="l", group_column="n").groups
+    assert groups[0] == groups[2]
+    assert len(set(groups.tolist())) == 3
+    hot = load_dataset(frame, label_columns="l", one_hot="n")
+    assert set(hot.feature_names) == {"a", *(f"n={number}" for number in numbers)}
+    assert hot.X[:, hot.feature_names.index("n=12345678")].tolist() == [1.0, 0.0, 1.0, 0.0]
+
+
+def test_complex_numbers_are_no_features():
+    frame = pd.DataFrame({"a": [1 + 2j, 2, 3], "l": [0, 1, 0]})
+    with pytest.raises(UserError, match=r"column 'a' holds text, found '\(1\+2j\)'"):
+        load_dataset(frame, label_columns="l")
+
+
+@pytest.mark.parametrize("where", ["training", "test", "folder", "told"])
+def test_thousands_beside_decimal_commas_are_no_fractions(tmp_path, where):
+    # pandas takes 2.000 for the number two; a comma elsewhere says that it is two thousand.
+    commas, points = "a;b;l\n1,5;1.002,5;1\n2,5;3,5;0\n", "a;b;l\n1;2.000;1\n2;3.000;0\n"
+    (tmp_path / "one.csv").write_text(points if where == "told" else commas)
+    (tmp_path / "two.csv").write_text(points)
+    options = {"label_columns": -1}
+    if where == "folder":
+        data = load_dataset(tmp_path, **options)
+    elif where == "told":
+        data = load_dataset(tmp_path / "one.csv", test=tmp_path / "two.csv", thousands=".", **options)
+    else:
+        data = load_dataset(tmp_path / "one.csv", test=tmp_path / "two.csv", **options)
+    assert data.X[2:].tolist() == [[1.0, 2000.0], [2.0, 3000.0]]
+    assert data.X[:2].tolist() == ([[1, 2000], [2, 3000]] if where == "told" else [[1.5, 1002.5], [2.5, 3.5]])
+    assert "numbers read with decimal commas" in data.notes
+    with pytest.raises(UserError, match=r"decimal and thousands are both '\.'"):
+        load_dataset(tmp_path / "one.csv", decimal=".", thousands=".", **options)
+
+
+def test_an_index_without_a_name_in_a_folder_of_files_is_no_feature(tmp_path):
+    for part in range(2):
+        (tmp_path / f"p{part}.csv").write_text(f",a,l\n{part},1,0\n")
+    assert load_dataset(tmp_path, label_columns="l").feature_names == ("a",)
+
+
+NUMERIC = Selection(("a", "b"), ("happy", "calm"), "the model")
+
+
+def streamed(path, rows=2, **style):
+    stream = RowStream(path, NUMERIC, style=TextStyle(**style), cells=rows * 2)
+    return np.concatenate(list(stream)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("style", "told"),
+    [
+        ({"separator": ";", "decimal": ","}, {}),
+        ({"separator": ";"}, {}),
+        ({"separator": "!"}, {"separator": "!"}),
+        ({"separator": ";", "decimal": ","}, {"decimal": ","}),
+    ],
+)
+def test_predictions_read_the_same_numbers(tmp_path, style, told):
+    (tmp_path / "d.csv").write_text(text_of(**style))
+    assert streamed(tmp_path / "d.csv", **told) == X
+
+
+def test_predictions_of_thousands_whatever_block_tells_them(tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_text("a;b\n1;2\n3;2\n1,5;2.000\n2;4\n")
+    assert streamed(path) == [[1.0, 2.0], [3.0, 2.0], [1.5, 2000.0], [2.0, 4.0]]
+    path.write_text("a;b\n1;2.000\n3;2\n1,5;2\n2;4\n")
+    message = "numbers have decimal points in the first rows and decimal commas later: set decimal"
+    with pytest.raises(UserError, match=message):
+        streamed(path)
+    assert streamed(path, decimal=",", thousands=".")[0] == [1.0, 2000.0]
+    path.write_text("1,2\n3,4\n")
+    named = RowStream(path, Selection(("1", "2"), (), "the model"), style=TextStyle(header=False))
+    assert np.concatenate(list(named)).tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    with pytest.raises(UserError, match="'decimal' has no effect with format 'npz'"):
+        RowStream(tmp_path / "d.npz", NUMERIC, format="npz", style=TextStyle(decimal=","))

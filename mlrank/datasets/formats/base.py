@@ -15,7 +15,7 @@ from mlrank.datasets.formats.selection import Selection
 from mlrank.datasets.formats.text import file_stem
 from mlrank.errors import UserError
 
-__all__ = ["Columns", "Format", "LoadOptions", "Source", "StreamRequest", "WriteJob", "as_dataset"]
+__all__ = ["Columns", "Format", "LoadOptions", "Source", "StreamRequest", "TextStyle", "WriteJob", "as_dataset"]
 
 # Arguments of `load_dataset`, by name: paths, text, numbers and lists of names.
 LoadOptions = dict[str, Any]
@@ -137,6 +137,24 @@ def as_dataset(
 
 
 @dataclass(frozen=True)
+class TextStyle:
+    """How separated text is written; None: as the text tells.
+
+    Parameters
+    ----------
+    header : bool or None
+        Whether the first line names the columns.
+    separator, decimal, thousands : str or None
+        What stands between cells, before fractions and between thousands.
+    """
+
+    header: bool | None = None
+    separator: str | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+
+
+@dataclass(frozen=True)
 class StreamRequest:
     """The rows of one file to be read block by block.
 
@@ -157,6 +175,8 @@ class StreamRequest:
         Column that names the rows.
     ids : list of str
         Receives the names of the rows of each block.
+    style : TextStyle
+        How the file is written, where it is separated text.
     """
 
     path: Path
@@ -167,6 +187,7 @@ class StreamRequest:
     notes: list[str]
     id_column: str | None = None
     ids: list[str] = field(default_factory=list)
+    style: TextStyle = TextStyle()
 
 
 @dataclass(frozen=True)

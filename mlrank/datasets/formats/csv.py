@@ -49,7 +49,8 @@ def _table(path: Path, separator: str | None, header: bool | None = None) -> Tab
 
 def stream_table(request: StreamRequest, separator: str | None = None) -> Iterator[Features]:
     """Yield the selected features of a table block by block."""
-    return stream_tables(request, _table(request.path, separator))
+    style = request.style
+    return stream_tables(request, _table(request.path, style.separator or separator, style.header))
 
 
 def write_table(job: WriteJob, key: str, separator: str = ",") -> LoadOptions:

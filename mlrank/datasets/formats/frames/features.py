@@ -6,6 +6,7 @@ red of the column colour, `vector[2]` the third number of the lists in vector, `
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,7 +23,17 @@ from mlrank.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Categories", "Encoded", "Feature", "Lists", "Number", "Terms", "features_by_name", "first_wrong"]
+__all__ = [
+    "Categories",
+    "Encoded",
+    "Feature",
+    "Lists",
+    "Number",
+    "Terms",
+    "either_way",
+    "features_by_name",
+    "first_wrong",
+]
 
 # A column of more values than these in a hundred rows is no category: each would be a feature of one row or two.
 MOST_CATEGORIES = 1 << 16
@@ -260,6 +271,12 @@ def not_dates(table: Table, column: str) -> UserError:
     """Return the error of a column of dates."""
     cure = "turn them into numbers (a year, days since the first), or name the column among ignore_columns"
     return UserError(f"column {shown(column)} holds dates, which are no numbers: {cure}", table.path)
+
+
+def either_way(cell: str, path: Path) -> UserError:
+    """Return the error of a table whose numbers may be written in two ways."""
+    message = f"{shown(cell)} is one number with a decimal comma and another with thousands"
+    return UserError(f"{message}: set decimal and thousands, such as decimal: ','", path)
 
 
 def first_wrong(table: Table, name: str, column: "pd.Series[Any]", wrong: BoolArray, start: int) -> UserError:

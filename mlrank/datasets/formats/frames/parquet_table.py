@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,7 @@ class ParquetTable:
 
     path: Path
     notes: tuple[str, ...] = ()
+    is_text: bool = field(default=False, init=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from mlrank.datasets.formats.frames.features import (
     Lists,
     Number,
     Terms,
+    either_way,
     features_by_name,
     not_dates,
 )
@@ -32,6 +33,7 @@ from mlrank.datasets.formats.frames.values import (
     is_numeric,
     missing_words,
     numbers,
+    numerals_set,
     plain_text,
 )
 from mlrank.datasets.formats.missing import MissingValues
@@ -256,14 +258,10 @@ def _features(source: Source, tables: Sequence[Table], roles: Roles) -> list[Fea
             found[place] = Categories.of(table, name, column)
         else:
             found[place] = Number(name, how)
-    if how.decimal != "." and isinstance(table, TextTable):
-        # What was taken for a fraction may be thousands.
+    if how.decimal != ".":
+        # What was taken for a fraction, in any part, may be thousands.
         for place, feature in enumerate(found):
-            if (
-                isinstance(feature, Number)
-                and is_numeric(column := table.column(feature.column))
-                and _fractions(column)
-            ):
+            if isinstance(feature, Number) and any(_fractions(part, feature.column) for part in tables):
                 found[place] = Number(feature.column, how, as_written=True)
     for name in roles.features:
         if name in hot:
@@ -276,8 +274,14 @@ def _features(source: Source, tables: Sequence[Table], roles: Roles) -> list[Fea
     return sorted(found, key=lambda feature: order[feature.column])
 
 
-def _fractions(column: "pd.Series[Any]") -> bool:
-    return is_numeric(column) and column.dtype.kind == "f"
+def _fractions(table: Table, name: str) -> bool:
+    """Return whether a column of text was read as fractions, all of it or, in some of several files, a part."""
+    if not table.is_text or name not in table.names:
+        return False
+    column = next(table.batches([name]))[name]
+    return column.dtype.kind == "f" or (
+        not is_numeric(column) and any(isinstance(cell, float) and cell == cell for cell in column)
+    )
 
 
 def _asked_for(source: Source, table: Table) -> list[Feature]:
@@ -293,13 +297,12 @@ def _asked_for(source: Source, table: Table) -> list[Feature]:
 
 def _numerals(source: Source, table: Table, columns: Sequence["pd.Series[Any]"]) -> Numerals:
     """Return how the numbers of a table are written, as the options say or as its cells tell."""
-    if source.decimal is not None or source.thousands is not None:
-        return Numerals(source.decimal or ".", source.thousands or "")
+    if (fixed := numerals_set(source.decimal, source.thousands, table.path)) is not None:
+        return fixed
     candidates = [column for column in columns if not is_lists(column) and not is_dates(column)]
     how = guess_numerals(candidates)
     if isinstance(how, str):
-        message = f"{shown(how)} is one number with a decimal comma and another with thousands"
-        raise UserError(f"{message}: set decimal and thousands, such as decimal: ','", table.path)
+        raise either_way(how, table.path)
     return how
 
 

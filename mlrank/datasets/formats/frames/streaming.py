@@ -8,9 +8,24 @@ from scipy.sparse import csr_array, hstack
 
 from mlrank.arrays import Features
 from mlrank.datasets.formats.base import StreamRequest
-from mlrank.datasets.formats.frames.features import Categories, Feature, Number, Terms, features_by_name
+from mlrank.datasets.formats.frames.features import (
+    Categories,
+    Feature,
+    Number,
+    Terms,
+    either_way,
+    features_by_name,
+)
 from mlrank.datasets.formats.frames.tables import Table
-from mlrank.datasets.formats.frames.values import Numerals, guess_numerals, is_lists, is_numeric, plain_text
+from mlrank.datasets.formats.frames.values import (
+    PLAIN,
+    Numerals,
+    guess_numerals,
+    is_lists,
+    is_numeric,
+    numerals_set,
+    plain_text,
+)
 from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError, unknown_name
 
@@ -47,10 +62,8 @@ def stream_tables(request: StreamRequest, table: Table) -> Iterator[Features]:
         written = [*written, request.id_column]
     sparse = any(isinstance(feature, Terms) for feature, _ in found)
     done = 0
-    how: Numerals | None = None
-    for frame in table.rows(columns, written, request.rows):
-        if how is None:
-            how = guessed_numerals(request, table, frame, used)
+    plain = [feature.column for feature, _ in found if isinstance(feature, Number)]
+    for frame, how in _frames(request, table, columns, written, plain):
         if request.id_column is not None:
             request.ids.extend(plain_text(frame[request.id_column]).tolist())
         X = _selected(request, table, frame, found, done, how, sparse)
@@ -66,12 +79,46 @@ def stream_tables(request: StreamRequest, table: Table) -> Iterator[Features]:
         raise UserError("holds no rows", request.path)
 
 
-def guessed_numerals(request: StreamRequest, table: Table, frame: "pd.DataFrame", used: set[str]) -> Numerals:
-    """Return how the first block writes numbers."""
-    columns = [frame[name] for name in frame.columns if name in used and not is_numeric(frame[name])]
-    how = guess_numerals([column for column in columns if not is_lists(column)])
+def _frames(
+    request: StreamRequest, table: Table, columns: list[str], written: list[str], plain: list[str]
+) -> Iterator[tuple["pd.DataFrame", Numerals]]:
+    """Yield blocks of rows, and how their numbers are written; `plain` are the columns that hold numbers.
+
+    The first cell that says that they have decimal commas decides for all: the rows are read anew as they are written.
+
+    Raises
+    ------
+    UserError
+        If rows before had decimal points.
+    """
+    style = request.style
+    fixed = numerals_set(style.decimal, style.thousands, request.path)
+    how, done, fractions = fixed or PLAIN, 0, False
+    reading = True
+    while reading:
+        reading = False
+        as_text = table.is_text and how.decimal != "."
+        for place, frame in enumerate(table.rows(columns, columns if as_text else written, request.rows)):
+            if place < done:
+                continue
+            if fixed is None and how == PLAIN:
+                how = _guessed(request, frame, plain)
+                if table.is_text and how.decimal != ".":
+                    if fractions:
+                        message = "numbers have decimal points in the first rows and decimal commas later"
+                        raise UserError(f"{message}: set decimal to say which they have", request.path)
+                    reading = True
+                    break
+            fractions |= any(frame[name].dtype.kind == "f" for name in plain)
+            done += 1
+            yield frame, how
+
+
+def _guessed(request: StreamRequest, frame: "pd.DataFrame", plain: Sequence[str]) -> Numerals:
+    columns = [column for name in plain if not is_numeric(column := frame[name]) and not is_lists(column)]
+    how = guess_numerals(columns) if columns else PLAIN
     if isinstance(how, str):
-        raise UserError(f"{shown(how)} is one number with a decimal comma and another with thousands", request.path)
+        raise either_way(how, request.path)
     return how
 
 

@@ -33,6 +33,11 @@ class Table(Protocol):
     path: Path
 
     @property
+    def is_text(self) -> bool:
+        """Whether cells have a spelling of their own, of which numbers were guessed."""
+        ...
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What was seen in the file and is to be shown."""
         ...
@@ -83,6 +88,7 @@ class FrameTable:
     path: Path
     frame: "pd.DataFrame"
     notes: tuple[str, ...] = ()
+    is_text: bool = field(default=False, init=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -138,6 +144,7 @@ class TextTable:
     unnamed_index: bool = False
     least: int = 2
     planned: frozenset[str] | None = None
+    is_text: bool = field(default=True, init=False)
     _frame: "pd.DataFrame | None" = field(default=None, init=False, repr=False)
     _counted: bool = field(default=False, init=False, repr=False)
 
@@ -381,6 +388,16 @@ class JoinedTable:
     def names(self) -> tuple[str, ...]:
         """Names of the columns, in the order of the first part."""
         return self.parts[0].names
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the parts are text."""
+        return self.parts[0].is_text
+
+    @property
+    def unnamed_index(self) -> bool:
+        """Whether the first column has no name, in the parts that have one."""
+        return any(getattr(part, "unnamed_index", False) for part in self.parts)
 
     @property
     def notes(self) -> tuple[str, ...]:

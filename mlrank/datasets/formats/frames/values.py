@@ -7,21 +7,38 @@ neither a number nor missing keeps its place, so that a message can name it.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from mlrank.arrays import BoolArray, FloatArray
 from mlrank.datasets.formats.frames.words import MISSING, NUMBER, normal_word
+from mlrank.datasets.formats.text import shown
+from mlrank.errors import UserError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Numerals", "column_words", "guess_numerals", "is_dates", "is_lists", "is_numeric", "numbers", "plain_text"]
+__all__ = [
+    "PLAIN",
+    "Numerals",
+    "column_words",
+    "guess_numerals",
+    "is_dates",
+    "is_lists",
+    "is_numeric",
+    "missing_words",
+    "numbers",
+    "numerals_set",
+    "plain_text",
+]
 
 _DATE = re.compile(r"\d{4}-\d\d?-\d\d?([T ].*)?|\d\d?[./]\d\d?[./]\d{2,4}([T ].*)?|\d{4}/\d\d?/\d\d?([T ].*)?")
 # So many cells of a column tell whether it holds dates.
 LOOKED_AT = 1000
+# Beyond it not every whole number is a floating-point number.
+_EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -47,6 +64,22 @@ class Numerals:
 PLAIN = Numerals()
 _COMMA = re.compile(r"[-+]?\d*,\d+|[-+]?\d{1,3}(?:\.\d{3})+,\d+")
 _GROUPS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+
+
+def numerals_set(decimal: str | None, thousands: str | None, path: Path) -> Numerals | None:
+    """Return how numbers are written as options say; None if they say nothing.
+
+    Raises
+    ------
+    UserError
+        If one mark is to stand for both.
+    """
+    if decimal is None and thousands is None:
+        return None
+    decimal = decimal or ("," if thousands == "." else ".")
+    if decimal == thousands:
+        raise UserError(f"decimal and thousands are both {shown(decimal)}", path)
+    return Numerals(decimal, thousands or "")
 
 
 def guess_numerals(columns: Iterable["pd.Series[Any]"]) -> Numerals | str:
@@ -87,7 +120,7 @@ def is_numeric(column: "pd.Series[Any]") -> bool:
     """Return whether the library already took a column for numbers or booleans."""
     import pandas as pd
 
-    if isinstance(column.dtype, pd.CategoricalDtype):
+    if isinstance(column.dtype, pd.CategoricalDtype) or column.dtype.kind == "c":
         return False
     return bool(pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype))
 
@@ -116,7 +149,7 @@ def plain_text(column: "pd.Series[Any]") -> "pd.Series[str]":
     import pandas as pd
 
     if is_numeric(column):
-        return column.map(lambda value: "" if pd.isna(value) else f"{value:g}" if _whole(value) else repr(value))
+        return column.map(lambda value: "" if pd.isna(value) else _number_text(value))
     cells = column.astype(object)
     return cells.where(column.notna().to_numpy(), "").map(lambda value: str(value).strip()).astype(object)
 
@@ -172,5 +205,7 @@ def numbers(column: "pd.Series[Any]", how: Numerals = PLAIN) -> tuple[FloatArray
     return values, wrong | np.isinf(values)
 
 
-def _whole(value: Any) -> bool:
-    return isinstance(value, (float, np.floating)) and bool(np.isfinite(value)) and float(value).is_integer()
+def _number_text(value: Any) -> str:
+    """Return a number as text, with all its digits; a whole one without a fraction, as it would be read from text."""
+    whole = isinstance(value, (float, np.floating)) and float(value).is_integer() and abs(float(value)) < _EXACT
+    return str(int(value)) if whole else repr(value)

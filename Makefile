@@ -6,6 +6,8 @@ STAMP := $(VENV)/.installed
 # One BLAS thread: tests and workers are processes already.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
+# Without bytecode on disk every process compiles what it imports, and the tests start some hundred.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup check format test adversary soak bounds fuzz coverage lowest bench reproduce clean
 

@@ -71,8 +71,19 @@ def dataset_in_memory(value: Any, name: str | None, options: Mapping[str, Any]) 
             raise UserError(f"the test part must be a frame as the training part is, found {type(test).__name__}")
         tables.append(FrameTable(Path(f"{name}, test part"), later))
         source = replace(source, parts=(Path(name), Path(f"{name}, test part")))
+    if in_memory:
+        _check_order(frame, label, name)
     labels = _labels_in_memory(label, name, source) if in_memory else None
     return replace(read_tables(source, tables, labels), name=name, source="data in memory")
+
+
+def _check_order(frame: Any, label: Any, name: str) -> None:
+    """Refuse labels whose index says that their rows are those of the features in another order."""
+    mine, other = frame.index, getattr(label, "index", None)
+    if callable(other) or other is None or len(mine) != len(other) or mine.equals(other):
+        return
+    if mine.sort_values().equals(other.sort_values()):
+        raise UserError("the labels have the index of the features in another order: labels.loc[features.index]", name)
 
 
 def _labels_in_memory(label: Any, name: str, source: Source) -> LabelsRead:

@@ -3,6 +3,7 @@
 import bz2
 import json
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,8 @@ from scipy.sparse import csr_array
 
 from mlrank import load_dataset
 from mlrank.datasets import dataset_hash
-from mlrank.datasets.formats.base import TextStyle
+from mlrank.datasets.formats.base import StreamRequest, TextStyle
+from mlrank.datasets.formats.frames import FrameTable, stream_tables
 from mlrank.datasets.formats.selection import Selection
 from mlrank.datasets.stream import RowStream
 from mlrank.errors import UserError
@@ -454,3 +456,77 @@ def test_predictions_of_thousands_whatever_block_tells_them(tmp_path):
     assert np.concatenate(list(named)).tolist() == [[1.0, 2.0], [3.0, 4.0]]
     with pytest.raises(UserError, match="'decimal' has no effect with format 'npz'"):
         RowStream(tmp_path / "d.npz", NUMERIC, format="npz", style=TextStyle(decimal=","))
+
+
+def test_labels_in_another_order_are_refused():
+    frame = pd.DataFrame({"a": [1.0, 2.0, 3.0]}, index=[2, 0, 1])
+    labels = pd.DataFrame({"l": [0, 1, 0]})
+    with pytest.raises(UserError, match="the index of the features in another order"):
+        load_dataset(frame, labels=labels)
+    for right in (labels.loc[frame.index], labels.set_axis([7, 8, 9]), labels.to_numpy()):
+        assert load_dataset(frame, labels=right).Y.shape == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("columns", "hot", "message"),
+    [
+        ({"a": [1, 2], "a=b": ["u", "v"]}, "a=b", "'a=b=u' of column 'a=b' may be one of column 'a'"),
+        ({"a": ["x", "y"], "a=x": [1, 2]}, "a", "'a=x' of column 'a' may be one of column 'a=x'"),
+        ({"a": ["x", "y"], "l=": [1, 2]}, "a", None),
+        (
+            {"a": ["u", "v"], "b": [[1.0], [2.0]], "b[0]": [3, 4]},
+            "a",
+            r"'b\[0\]' of column 'b' may be one of column 'b\[0\]'",
+        ),
+    ],
+)
+def test_names_of_features_tell_their_columns(columns, hot, message):
+    frame = pd.DataFrame({**columns, "l": [0, 1]})
+    if message is None:
+        assert load_dataset(frame, label_columns="l", one_hot=hot).n_features == 3
+        return
+    with pytest.raises(UserError, match=message):
+        load_dataset(frame, label_columns="l", one_hot=hot)
+
+
+def test_some_numbers_of_lists_are_found_by_name():
+    table = FrameTable(Path("f"), pd.DataFrame({"v": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]}))
+    for names, columns in ((("v[2]", "v[0]"), [2, 0]), (("v[1]",), [1]), (("v[2]", "v[1]", "v[0]"), [2, 1, 0])):
+        request = StreamRequest(table.path, Selection(names, (), "the model"), None, 10, 0, [])
+        (X,) = stream_tables(request, table)
+        assert X.tolist() == [[row[place] for place in columns] for row in ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])]
+    request = StreamRequest(table.path, Selection(("v[5]",), (), "the model"), None, 10, 0, [])
+    with pytest.raises(UserError, match="row 1 of column 'v': expected a list of 6 numbers or more"):
+        list(stream_tables(request, table))
+
+
+@pytest.mark.parametrize("form", ["frame", "parquet", "json"])
+def test_lists_that_are_missing_numbers_or_rows_of_marks(tmp_path, form):
+    def load(lists, **more):
+        frame = pd.DataFrame({"a": np.arange(float(len(lists))), "t": pd.Series(lists, dtype=object)})
+        if form == "json":
+            frame["t"] = [json.dumps(cell) for cell in lists]
+            frame.to_csv(tmp_path / "d.csv", index=False)
+        elif form == "parquet":
+            frame.to_parquet(tmp_path / "d.parquet")
+        where = {"frame": frame, "parquet": tmp_path / "d.parquet", "json": tmp_path / "d.csv"}[form]
+        return load_dataset(where, labels={"column": "t", **more})
+
+    data = load([[10, 2], [], None])
+    assert data.label_names == ("2", "10")
+    assert data.Y.tolist() == [[True, True], [False, False], [False, False]]
+    assert data.known.tolist() == [[True, True], [True, True], [False, False]]
+    # No list of labels has one twice: these are rows of Y.
+    marks = [[1, 0, 1], [0, 0, 0], [0, 1, 1]]
+    assert load(marks).Y.astype(int).tolist() == marks
+    assert load(marks, names=["x", "y", "z"]).label_names == ("x", "y", "z")
+    with pytest.raises(UserError, match="column 't' holds lists of 3 entries for 2 names"):
+        load(marks, names=["x", "y"])
+
+
+def test_numerals_that_are_not_0_and_1_name_the_option(tmp_path):
+    text = "a,l\n1,1\n2,2\n"
+    assert refused(tmp_path, text, label_columns=-1) == (
+        "d.csv:3:3: 'l' takes 0 or 1, found '1', '2': set positive to the one that means that a row has it"
+    )
+    assert load_text(tmp_path, text, label_columns=-1, positive="2").Y.tolist() == [[False], [True]]

@@ -4,6 +4,7 @@ What a column is, is decided by the training part, or by the names of a model's 
 red of the column colour, `vector[2]` the third number of the lists in vector, `body~rain` how often a text has a term.
 """
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,7 @@ __all__ = [
     "Lists",
     "Number",
     "Terms",
+    "check_feature_names",
     "either_way",
     "features_by_name",
     "first_wrong",
@@ -37,6 +39,7 @@ __all__ = [
 
 # A column of more values than these in a hundred rows is no category: each would be a feature of one row or two.
 MOST_CATEGORIES = 1 << 16
+_PLACE = re.compile(r"\d{1,9}\]", re.ASCII)
 
 
 class Encoded(NamedTuple):
@@ -123,16 +126,17 @@ class Categories:
 
 @dataclass
 class Lists:
-    """A column of lists of numbers, all of one length."""
+    """A column of lists of numbers, all of one length; `places`: those that are used, of lists that are long enough."""
 
     column: str
     width: int
+    places: tuple[int, ...] | None = None
     as_written: ClassVar[bool] = False
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the features."""
-        return tuple(f"{self.column}[{place}]" for place in range(self.width))
+        return tuple(f"{self.column}[{place}]" for place in self.places or range(self.width))
 
     @classmethod
     def of(cls, table: Table, name: str, column: "pd.Series[Any]") -> "Lists":
@@ -150,8 +154,9 @@ class Lists:
         UserError
             At the first cell that is no list of numbers of this length.
         """
-        check_room(8 * len(column) * self.width, f"lists of {self.width} numbers in {shown(self.column)}", table.path)
-        values, missing = np.zeros((len(column), self.width)), np.zeros(len(column), np.bool_)
+        used = list(range(self.width) if self.places is None else self.places)
+        check_room(8 * len(column) * len(used), f"{len(used)} numbers of each list in {shown(self.column)}", table.path)
+        values, missing = np.zeros((len(column), len(used))), np.zeros(len(column), np.bool_)
         for row, cell in enumerate(column):
             if _is_none(cell):
                 missing[row] = True
@@ -160,10 +165,12 @@ class Lists:
                 numeric = np.asarray(cell, np.float64)
             except (TypeError, ValueError):
                 numeric = np.zeros(0)
-            if numeric.shape != (self.width,) or not np.isfinite(numeric).all():
-                expected = f"expected a list of {self.width} numbers as in the first row, found {shown(str(cell))}"
-                raise UserError(f"row {start + row + 1} of column {shown(self.column)}: {expected}", table.path)
-            values[row] = numeric
+            fits = numeric.ndim == 1 and (numeric.size == self.width or (self.places and numeric.size > self.width))
+            if not fits or not np.isfinite(numeric).all():
+                expected = f"a list of {self.width} numbers{' or more' if self.places else ''}"
+                found = f"expected {expected}, found {shown(str(cell))}"
+                raise UserError(f"row {start + row + 1} of column {shown(self.column)}: {found}", table.path)
+            values[row] = numeric[used]
         return Encoded(values, missing)
 
 
@@ -235,17 +242,35 @@ def features_by_name(
             found.append((Categories(column, details), places))
         elif mark == "~":
             found.append((Terms(by_column[column], details), places))
-        elif sorted(details) == sorted(f"{number}]" for number in range(len(details))):
-            found.append(
-                (Lists(column, len(details)), [place for _, place in sorted(zip(_ints(details), places, strict=True))])
-            )
+        elif all(_PLACE.fullmatch(detail) for detail in details):
+            pairs = sorted(zip((int(detail[:-1]) for detail in details), places, strict=True))
+            used = tuple(number for number, _ in pairs)
+            some = None if used == tuple(range(len(used))) else used
+            found.append((Lists(column, used[-1] + 1, some), [place for _, place in pairs]))
         else:
             lacking += [names[place] for place in places]
     return found, lacking
 
 
-def _ints(details: Iterable[str]) -> list[int]:
-    return [int(detail[:-1]) for detail in details]
+def check_feature_names(features: Sequence[Feature], table: Table) -> None:
+    """Refuse names of features that could be those of other columns: a model finds its columns by them.
+
+    Raises
+    ------
+    UserError
+        With the column to be renamed.
+    """
+    if all(isinstance(feature, Number) for feature in features):
+        return
+    names = [name for feature in features for name in feature.names]
+    owners = [feature for feature in features for _ in feature.names]
+    text = tuple(feature.text for feature in features if isinstance(feature, Terms))
+    for found, places in features_by_name(names, table.names, text)[0]:
+        for place in places:
+            if (type(found), found.column) != (type(owners[place]), owners[place].column):
+                pair = f"{shown(names[place])} of column {shown(owners[place].column)}"
+                cure = "rename one of the two, or name one among ignore_columns"
+                raise UserError(f"the feature {pair} may be one of column {shown(found.column)}: {cure}", table.path)
 
 
 def _split(name: str, mark: str, columns: set[str]) -> tuple[str | None, str]:

@@ -3,6 +3,7 @@
 import ast
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ __all__ = ["LabelsRead", "label_names_of", "read_label_columns", "read_list_colu
 
 # A message shows this many words at most.
 SHOWN_WORDS = 4
+_THERE = frozenset(("1", "True"))
+_ENTRIES = _THERE | {"0", "False"}
 
 
 class LabelsRead(NamedTuple):
@@ -147,7 +150,11 @@ def _not_two(
             continue
         line, column = table.place(row, name)
         where = "" if line is not None else f"row {row + 1}: "
-        if all(_is_numeral(word) for word in words):
+        if all(_is_numeral(word) for word in words) and len(words) == 2:
+            message = (
+                f"{shown(name)} takes 0 or 1, found {listed}: set positive to the one that means that a row has it"
+            )
+        elif all(_is_numeral(word) for word in words):
             message = f"{shown(name)} takes 0 or 1, found {shown(text.iloc[row])}"
         elif len(words) == 2:
             message = f"{shown(name)} has the words {listed}: set positive to the one that means that a row has it"
@@ -178,8 +185,20 @@ def read_list_column(tables: Sequence[Table], spec: ListColumn) -> LabelsRead:
             raise UserError(message, table.path)
         (frame,) = table.batches([spec.column], as_written=True)
         found.append(_lists(table, spec, frame[spec.column]))
+    notes = []
+    if (n_entries := _entries(found)) is not None:
+        names = spec.names or tuple(map(str, range(n_entries)))
+        if len(names) != n_entries:
+            message = f"column {shown(spec.column)} holds lists of {n_entries} entries for {len(names)} names of labels"
+            raise UserError(message, tables[0].path)
+        found = [
+            [row and [name for name, mark in zip(names, row, strict=True) if mark in _THERE] for row in part]
+            for part in found
+        ]
+        spec = replace(spec, names=names)
+        notes = [f"the lists in column {shown(spec.column)} have an entry of 0 or 1 for each of {n_entries} labels"]
     occurring = {label for part in found for row in part if row for label in row}
-    names = tuple(sorted(occurring)) if spec.names is None else spec.names
+    names = tuple(sorted(occurring, key=_by_number)) if spec.names is None else spec.names
     if not names:
         raise UserError(f"column {shown(spec.column)} names no label", tables[0].path)
     if len(names) > MOST_COLUMNS["label"]:
@@ -201,7 +220,7 @@ def read_list_column(tables: Sequence[Table], spec: ListColumn) -> LabelsRead:
                 Y[row, [places[label] for label in labels]] = True
                 n_empty += not labels
         parts.append((Y, None if known.all() else known))
-    notes = [f"{len(names)} labels read from the lists in column {shown(spec.column)}"]
+    notes = notes or [f"{len(names)} labels read from the lists in column {shown(spec.column)}"]
     if n_empty:
         notes.append(f"{n_empty} row{'s have' if n_empty > 1 else ' has'} an empty list, no label")
     return LabelsRead(parts, names, notes)
@@ -211,7 +230,8 @@ def _lists(table: Table, spec: ListColumn, column: "pd.Series[Any]") -> list[lis
     if is_lists(column):
         return [None if _is_none(cell) else _names(cell) for cell in column]
     words = plain_text(column)
-    missing = missing_words(words) & (words != "").to_numpy(np.bool_)
+    # Of an empty cell text cannot say whether it is missing; a frame or a Parquet file can.
+    missing = (missing_words(words) & (words != "").to_numpy(np.bool_)) | column.isna().to_numpy(np.bool_)
     if spec.separator is not None:
         return [
             None if absent else [part for raw in word.split(spec.separator) if (part := raw.strip())]
@@ -252,6 +272,24 @@ def _names(cell: Iterable[Any]) -> list[str]:
         str(int(item)) if isinstance(item, (float, np.floating)) and float(item).is_integer() else str(item).strip()
         for item in cell
     ]
+
+
+def _by_number(name: str) -> tuple[bool, int, str]:
+    """Return what sorts names, numbers as such and first."""
+    numeric = name.isascii() and name.isdigit() and len(name) < 19
+    return not numeric, int(name) if numeric else 0, name
+
+
+def _entries(parts: Sequence[Sequence[list[str] | None]]) -> int | None:
+    """Return how many labels there are if the lists are rows of 0 and 1, one for each; None if they name labels.
+
+    Lists of one length above two that hold 0 and 1 alone repeat one of them, which no list of labels does.
+    """
+    lists = [row for part in parts for row in part if row is not None]
+    widths = {len(row) for row in lists}
+    if len(widths) != 1 or max(widths) < 3 or not all(set(row) <= _ENTRIES for row in lists):
+        return None
+    return widths.pop()
 
 
 def _is_none(cell: Any) -> bool:

@@ -18,6 +18,7 @@ from mlrank.datasets.formats.frames.features import (
     Lists,
     Number,
     Terms,
+    check_feature_names,
     either_way,
     features_by_name,
     not_dates,
@@ -109,6 +110,8 @@ def read_tables(source: Source, tables: Sequence[Table], labels: LabelsRead | No
     else:
         (X, missing, sizes, labels), columns = plain, [Number(name) for name in roles.features]
     _check_rows(source, labels, sizes)
+    if source.only is None:
+        check_feature_names(columns, tables[0])
     names = tuple(name for feature in columns for name in feature.names)
     notes += [*labels.notes, *_feature_notes(columns)]
     X, fill, filled = missing.fill(X, source.impute, sizes[0], names)

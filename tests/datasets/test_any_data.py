@@ -527,6 +527,6 @@ def test_lists_that_are_missing_numbers_or_rows_of_marks(tmp_path, form):
 def test_numerals_that_are_not_0_and_1_name_the_option(tmp_path):
     text = "a,l\n1,1\n2,2\n"
     assert refused(tmp_path, text, label_columns=-1) == (
-        "d.csv:3:3: 'l' takes 0 or 1, found '1', '2': set positive to the one that means that a row has it"
+        "d.csv:3:3: 'l' takes 0 or 1, found '2'; if one of '1', '2' means that a row has it, set positive to it"
     )
     assert load_text(tmp_path, text, label_columns=-1, positive="2").Y.tolist() == [[False], [True]]

@@ -167,7 +167,7 @@ class Lists:
                 numeric = np.zeros(0)
             fits = numeric.ndim == 1 and (numeric.size == self.width or (self.places and numeric.size > self.width))
             if not fits or not np.isfinite(numeric).all():
-                expected = f"a list of {self.width} numbers{' or more' if self.places else ''}"
+                expected = f"a list of {self.width} numbers{' or more' if self.places else ' as in the first row'}"
                 found = f"expected {expected}, found {shown(str(cell))}"
                 raise UserError(f"row {start + row + 1} of column {shown(self.column)}: {found}", table.path)
             values[row] = numeric[used]

@@ -151,9 +151,8 @@ def _not_two(
         line, column = table.place(row, name)
         where = "" if line is not None else f"row {row + 1}: "
         if all(_is_numeral(word) for word in words) and len(words) == 2:
-            message = (
-                f"{shown(name)} takes 0 or 1, found {listed}: set positive to the one that means that a row has it"
-            )
+            cure = f"if one of {listed} means that a row has it, set positive to it"
+            message = f"{shown(name)} takes 0 or 1, found {shown(text.iloc[row])}; {cure}"
         elif all(_is_numeral(word) for word in words):
             message = f"{shown(name)} takes 0 or 1, found {shown(text.iloc[row])}"
         elif len(words) == 2:

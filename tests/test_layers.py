@@ -1,6 +1,7 @@
 """The architecture as a test: imports point down only, only cli/ prints, modules stay short."""
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -133,33 +134,44 @@ def prints(tree: ast.AST) -> list[str]:
     return found
 
 
-@pytest.fixture(params=sources(), ids=lambda path: str(path.relative_to(PACKAGE)))
-def source(request: pytest.FixtureRequest) -> Path:
-    return request.param
+def package_of(path: Path) -> tuple[str, ...]:
+    return ("mlrank", *path.relative_to(PACKAGE).parent.parts)
 
 
-def test_module_has_a_row(source):
-    layer = layer_of(source)
-    assert layer is None or layer in ROW, f"'{layer}' is new: give it a row in tests/test_layers.py"
+@functools.cache
+def trees() -> dict[Path, ast.AST]:
+    """Return every module of the package, parsed once."""
+    return {path: ast.parse(path.read_text("utf-8")) for path in sources()}
 
 
-def test_imports_point_down(source):
-    package = ("mlrank", *source.relative_to(PACKAGE).parent.parts)
-    assert wrong_imports(ast.parse(source.read_text("utf-8")), layer_of(source), package) == []
+def offenders(found: dict[Path, list[str]]) -> list[str]:
+    """Return what was found in any module, with its file in front."""
+    assert len(found) > 100
+    return [f"{path.relative_to(PACKAGE)}:{line}" for path, lines in found.items() for line in lines]
 
 
-def test_private_modules_stay_in_their_package(source):
-    package = ("mlrank", *source.relative_to(PACKAGE).parent.parts)
-    assert wrong_privates(ast.parse(source.read_text("utf-8")), package) == []
+def test_every_module_has_a_row():
+    unknown = {layer for layer in map(layer_of, sources()) if layer is not None and layer not in ROW}
+    assert unknown == set(), "give what is new a row in tests/test_layers.py"
 
 
-def test_only_cli_prints(source):
-    if layer_of(source) != "cli":
-        assert prints(ast.parse(source.read_text("utf-8"))) == []
+def test_imports_point_down():
+    assert (
+        offenders({path: wrong_imports(tree, layer_of(path), package_of(path)) for path, tree in trees().items()}) == []
+    )
 
 
-def test_module_is_short(source):
-    assert len(source.read_text("utf-8").splitlines()) <= MAX_LINES
+def test_private_modules_stay_in_their_package():
+    assert offenders({path: wrong_privates(tree, package_of(path)) for path, tree in trees().items()}) == []
+
+
+def test_only_cli_prints():
+    assert offenders({path: [] if layer_of(path) == "cli" else prints(tree) for path, tree in trees().items()}) == []
+
+
+def test_modules_are_short():
+    lengths = {path: len(path.read_text("utf-8").splitlines()) for path in sources()}
+    assert offenders({path: [f" {n} lines"] * (n > MAX_LINES) for path, n in lengths.items()}) == []
 
 
 def test_every_name_has_one_row():

@@ -12,7 +12,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from tests.experiment.small import CONFIG, small_config
-from tests.test_layers import modules, sources
+from tests.test_layers import modules, sources, trees
 
 ROOT = Path(__file__).parents[1]
 # The extras of users; the others are tools of development.
@@ -71,9 +71,9 @@ def test_an_experiment_with_a_time_limit_runs_where_there_is_nothing_of_posix(tm
     assert {json.loads(line)["error"] for line in lines} == {None}
 
 
-def third_party(path: Path) -> Iterator[str]:
+def third_party(tree: ast.AST) -> Iterator[str]:
     """Yield the top-level packages that a file imports, wherever in it, but for Python's own and mlrank."""
-    for _, name in modules(ast.parse(path.read_text("utf-8")), ("mlrank",)):
+    for _, name in modules(tree, ("mlrank",)):
         top = name.partition(".")[0]
         if top not in sys.stdlib_module_names and top != "mlrank":
             yield top
@@ -94,7 +94,7 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported():
     always = {normal(requirement) for requirement in project["dependencies"]}
     optional = {normal(requirement) for name in OPTIONAL for requirement in extras[name]}
     owners = packages_distributions()
-    imported = {package: path.name for path in sources() for package in third_party(path)}
+    imported = {package: path.name for path, tree in trees().items() for package in third_party(tree)}
     undeclared = {
         f"{package} ({place})"
         for package, place in imported.items()
@@ -107,8 +107,8 @@ def test_what_is_imported_is_declared_and_what_is_declared_is_imported():
 
 
 def test_no_module_imports_what_is_posix_alone_not_even_late():
-    for path in sources():
-        imported = {name.partition(".")[0] for _, name in modules(ast.parse(path.read_text("utf-8")), ("mlrank",))}
+    for path, tree in trees().items():
+        imported = {name.partition(".")[0] for _, name in modules(tree, ("mlrank",))}
         assert imported & set(POSIX_ONLY) == set(), path
 
 

@@ -124,8 +124,8 @@ def _guess(table: Table) -> Guess:
     for frame in table.batches(table.names):
         columns |= {name: frame[name] for name in frame.columns}
     guess = Guess()
-    if getattr(table, "unnamed_index", False):
-        columns.pop(table.names[0])
+    for name in table.unnamed:
+        columns.pop(name)
     names = list(columns)
     lists = [name for name in names if _is_label_list(columns[name])]
     labels = [] if lists else _label_run(names, columns)

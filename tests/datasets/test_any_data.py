@@ -1,6 +1,7 @@
 """Tables as people have them: the same content in many spellings and formats gives the same data set."""
 
 import bz2
+import io
 import json
 import zipfile
 from pathlib import Path
@@ -530,3 +531,47 @@ def test_numerals_that_are_not_0_and_1_name_the_option(tmp_path):
         "d.csv:3:3: 'l' takes 0 or 1, found '2'; if one of '1', '2' means that a row has it, set positive to it"
     )
     assert load_text(tmp_path, text, label_columns=-1, positive="2").Y.tolist() == [[False], [True]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("sep=;\na;l\n1;0\n", "d.csv:1:1: the first line is Excel's 'sep=;', not the names: remove it"),
+        ("a,l\r1,0\r", "d.csv:1: lines end with carriage returns alone"),
+        (
+            "a l\n1 0\n",
+            "d.csv:1:1: a first line of one column: columns are separated by commas; this one seems to use ' '",
+        ),
+        (
+            'a,b,l\n"5 pipe,1,0\n6,1,0\n',
+            "d.csv:2:1: the row ends after 1 of 3 values; one of its quotation marks is open",
+        ),
+        ("a,,l\n1,2,0\n", "d.csv:1: column 2 has no name"),
+    ],
+)
+def test_text_that_no_one_could_read_says_why(tmp_path, text, message):
+    assert message in refused(tmp_path, text, label_columns="l")
+
+
+def test_quotation_marks_within_cells_are_text(tmp_path):
+    text = 'a,b,l\n5" pipe,1,0\n6" x 4",2,1\n"7"" a, ""b""",3,0\n' + "".join(f"{i},{i},0\n" for i in range(9))
+    expected = pd.read_csv(io.StringIO(text))["b"].tolist()
+    assert load_text(tmp_path, text, label_columns="l", ignore_columns="a").X[:, 0].tolist() == expected
+    assert refused(tmp_path, text.replace("3,3,0", "3,x,0"), label_columns="l", ignore_columns="a") == (
+        "d.csv:8:3: column 'b' is numeric, found 'x'"
+    )
+    assert "d.csv:8:6: the row has more than the 3 values" in refused(
+        tmp_path, text.replace("3,3,0", "3,3,0,1"), label_columns="l", ignore_columns="a"
+    )
+
+
+def test_a_separator_is_one_character(tmp_path):
+    assert load_text(tmp_path, "a l\n1 0\n", label_columns="l", separator=" ").X.tolist() == [[1.0]]
+    for separator in ("::", '"', "\n"):
+        assert "separator must be one character" in refused(tmp_path, "a::l\n", separator=separator)
+
+
+def test_empty_columns_behind_the_last_name_are_no_features(tmp_path):
+    data = load_text(tmp_path, ",a,l,,\n0,1.5,0,,\n1,2.5,1,,x\n", label_columns="l")
+    assert (data.X.tolist(), data.feature_names) == ([[1.5], [2.5]], ("a",))
+    assert data.notes == ("3 columns ignored: '(unnamed)', '(unnamed 4)', '(unnamed 5)'",)

@@ -56,7 +56,8 @@ def test_the_same_table_as_csv_is_the_same_data(tmp_path):
         ("a\tl\n2\t1\nz\t1\n3\t0\n", "t.tsv:3:1: column 'a' is numeric, found 'z'"),
         (
             "a,l\n1,1\n",
-            "t.tsv:1:1: a first line of one column: columns are separated by tabs; this one seems to use ','",
+            "t.tsv:1:1: a first line of one column: columns are separated by tabs; this one seems to use ','; "
+            "set separator to say by what",
         ),
         ("a\tl\n\t1\n", "t.tsv:2:1: the value of 'a' is missing: set impute to mean, median or zero to have it filled"),
     ],

@@ -43,7 +43,7 @@ def labels_elsewhere(source: Source) -> LabelsRead | None:
         raise UserError(message, paths[0])
     if all(file_stem(path)[1] in _TABLES for path in paths):
         tables = [_table(path) for path in paths]
-        names = tables[0].names[1:] if getattr(tables[0], "unnamed_index", False) else tables[0].names
+        names = tuple(name for name in tables[0].names if name not in tables[0].unnamed)
         for table in tables[1:]:
             if lacking := [name for name in names if name not in table.names]:
                 raise UserError(f"lacks the label {lacking[0]!r}, which {paths[0].name} has", table.path)

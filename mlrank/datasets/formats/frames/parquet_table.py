@@ -34,6 +34,7 @@ class ParquetTable:
     path: Path
     notes: tuple[str, ...] = ()
     is_text: bool = field(default=False, init=False)
+    unnamed: tuple[str, ...] = field(default=(), init=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -171,8 +171,7 @@ def roles_of(source: Source, table: Table, labels_elsewhere: bool = False) -> Ro
         if name is not None and name not in table.names:
             raise UserError(f"{option}: {unknown_name('column', name, map(_bare, table.names))}", table.path)
     ignored = _matching("ignore_columns", source.ignore_columns or (), table)
-    if getattr(table, "unnamed_index", False):
-        ignored = tuple(dict.fromkeys((table.names[0], *ignored)))
+    ignored = tuple(dict.fromkeys((*table.unnamed, *ignored)))
     aside = {*ignored, *filter(None, special.values())}
     among = [name for name in table.names if name not in aside]
     labels: tuple[str, ...] | ListColumn | None
@@ -231,7 +230,7 @@ def _check_same(roles: Roles, first: Table, later: Table, source: Source) -> Non
     for name in first.names:
         if name in needed and name not in there:
             raise UserError(f"attribute {shown(name)}, declared in {first.path.name}, is missing", later.path)
-    known = set(first.names)
+    known = {*first.names, *later.unnamed}
     ignored = set(source.ignore_columns or ())
     for name in later.names:
         if name not in known and not any(fnmatchcase(name, pattern) for pattern in ignored):
@@ -413,8 +412,7 @@ def _feature_notes(columns: Sequence[Feature]) -> list[str]:
     notes = []
     how = next((f.how for f in columns if isinstance(f, Number) and f.how != Numerals()), None)
     if how is not None:
-        kind = "decimal commas" if how.decimal == "," else f"thousands between {shown(how.thousands)}"
-        notes.append(f"numbers read with {kind}")
+        notes.append(how.note)
     categories = [feature for feature in columns if isinstance(feature, Categories)]
     if categories:
         n = sum(len(feature.values) for feature in categories)

@@ -109,6 +109,8 @@ def _frames(
                         raise UserError(f"{message}: set decimal to say which they have", request.path)
                     reading = True
                     break
+            if how != PLAIN and how.note not in request.notes:
+                request.notes.append(how.note)
             fractions |= any(frame[name].dtype.kind == "f" for name in plain)
             done += 1
             yield frame, how

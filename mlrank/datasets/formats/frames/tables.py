@@ -10,7 +10,7 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
-from mlrank.datasets.formats.frames.widths import PIECE, CountedRows, Widths, cell_starts
+from mlrank.datasets.formats.frames.widths import PIECE, CountedRows, Widths, cells_of
 from mlrank.datasets.formats.growth import Growth
 from mlrank.datasets.formats.names import repeated
 from mlrank.datasets.formats.room import check_columns
@@ -45,6 +45,11 @@ class Table(Protocol):
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
+        ...
+
+    @property
+    def unnamed(self) -> tuple[str, ...]:
+        """The columns that have no name in the file, by the names that they got; they are no features."""
         ...
 
     def batches(self, columns: Sequence[str], as_written: bool = False) -> Iterator["pd.DataFrame"]:
@@ -89,6 +94,7 @@ class FrameTable:
     frame: "pd.DataFrame"
     notes: tuple[str, ...] = ()
     is_text: bool = field(default=False, init=False)
+    unnamed: tuple[str, ...] = field(default=(), init=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -141,7 +147,7 @@ class TextTable:
     header: bool | None = None
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] = field(default=(), init=False)
-    unnamed_index: bool = False
+    unnamed: tuple[str, ...] = field(default=(), init=False)
     least: int = 2
     planned: frozenset[str] | None = None
     is_text: bool = field(default=True, init=False)
@@ -149,7 +155,14 @@ class TextTable:
     _counted: bool = field(default=False, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n'):
+            raise UserError(f"separator must be one character, found {shown(self.separator)}", self.path)
         line = self._first_line()
+        if "\r" in line:
+            raise UserError("lines end with carriage returns alone: save the file with line feeds", self.path, 1)
+        if line.lower().startswith("sep=") and len(line) == 5:
+            message = f"the first line is Excel's {shown(line)}, not the names: remove it, and set separator if needed"
+            raise UserError(message, self.path, 1, 1)
         if self.separator is None:
             self.separator = _separator_of(line)
             if self.separator != ",":
@@ -168,13 +181,21 @@ class TextTable:
             raise UserError(message, self.path, 1, 1)
         self.header = self.header is not False
         if len(names) < self.least:
-            hint = next((f"; this one seems to use {shown(mark)}" for mark in SEPARATORS if mark in line), "")
-            raise UserError(f"a first line of one column: columns are separated by {what}s{hint}", self.path, 1, 1)
+            marks = [mark for mark in (*SEPARATORS, " ") if mark in line]
+            hint = f"; this one seems to use {shown(marks[0])}" if marks else ""
+            message = (
+                f"a first line of one column: columns are separated by {what}s{hint}; set separator to say by what"
+            )
+            raise UserError(message, self.path, 1, 1)
         if not self.header:
             names = [str(number) for number in range(1, len(names) + 1)]
-        elif names[0] == "" and all(names[1:]):
-            # As pandas and R write a table with its row names.
-            names[0], self.unnamed_index = "(unnamed)", True
+        else:
+            # As pandas and R write a table with its row names, and spreadsheets one with empty columns behind.
+            last = max((place for place, name in enumerate(names) if name), default=0)
+            gone = [place for place, name in enumerate(names) if not name and (place == 0 or place > last)]
+            for place in gone if last else ():
+                names[place] = f"(unnamed {place + 1})" if place else "(unnamed)"
+            self.unnamed = tuple(names[place] for place in gone)
         check_names(self.path, names, 1)
         self.names = tuple(names)
 
@@ -317,7 +338,7 @@ class TextTable:
         """Yield the number of its first line, its text, and where its cells begin, for each row: slowly."""
         for line, text in self._record_texts():
             if text.strip():
-                yield line, text, cell_starts(text, str(self.separator))
+                yield line, text, cells_of(text, str(self.separator))[0]
 
     def _record_texts(self) -> Iterator[tuple[int, str]]:
         waiting, start = "", 0
@@ -331,7 +352,7 @@ class TextTable:
                 for line in lines:  # to the library a carriage return alone ends a line as well
                     start = start if waiting else number
                     waiting = f"{waiting}\n{line}" if waiting else line
-                    if waiting.count('"') % 2 == 0:
+                    if '"' not in waiting or not cells_of(waiting, str(self.separator))[1]:
                         yield start, waiting
                         waiting = ""
         if waiting:
@@ -352,6 +373,9 @@ class TextTable:
                 raise UserError(message, self.path, line, cells[n])
             if len(cells) < n:
                 message = f"the row ends after {len(cells)} of {n} values"
+                if cells_of(text, str(self.separator))[1]:
+                    message += "; one of its quotation marks is open, write it twice where it belongs to the text"
+                    raise UserError(message, self.path, line, cells[-1] + 1 if "\n" not in text[: cells[-1]] else None)
                 raise UserError(message, self.path, line, len(text.rpartition("\n")[2]) + 1)
 
     def place(self, row: int, column: str) -> tuple[int | None, int | None]:
@@ -395,9 +419,9 @@ class JoinedTable:
         return self.parts[0].is_text
 
     @property
-    def unnamed_index(self) -> bool:
-        """Whether the first column has no name, in the parts that have one."""
-        return any(getattr(part, "unnamed_index", False) for part in self.parts)
+    def unnamed(self) -> tuple[str, ...]:
+        """The columns that have no name."""
+        return self.parts[0].unnamed
 
     @property
     def notes(self) -> tuple[str, ...]:

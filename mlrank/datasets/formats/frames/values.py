@@ -48,6 +48,12 @@ class Numerals:
     decimal: str = "."
     thousands: str = ""
 
+    @property
+    def note(self) -> str:
+        """What is to be shown where numbers are not written as usual."""
+        kind = "decimal commas" if self.decimal == "," else f"thousands between {shown(self.thousands)}"
+        return f"numbers read with {kind}"
+
     def pattern(self) -> str:
         """Return the regular expression of a number that `normal` turns into a plain one."""
         point, group = re.escape(self.decimal), re.escape(self.thousands)

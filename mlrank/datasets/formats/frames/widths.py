@@ -8,32 +8,43 @@ import numpy as np
 
 from mlrank.datasets.formats.text import LineBlock
 
-__all__ = ["PIECE", "CountedRows", "Widths", "cell_starts"]
+__all__ = ["PIECE", "CountedRows", "Widths", "cells_of"]
 
 PIECE = 1 << 16
 
 
-def cell_starts(text: str, separator: str) -> list[int]:
-    """Return where the cells of a row begin; separators between quotes are none.
+def cells_of(text: str, separator: str) -> tuple[list[int], bool]:
+    """Return where the cells of a row begin, and whether the last one is quoted and not closed.
 
-    >>> cell_starts('1,"a,b",3', ",")
-    [0, 2, 8]
+    A cell is quoted that begins with a quotation mark; elsewhere one is a character as any other. Separators between
+    the marks are none, and two marks there are one.
+
+    >>> cells_of('1,"a,b",3', ","), cells_of('5" pipe,"a', ",")
+    (([0, 2, 8], False), ([0, 8], True))
     """
-    starts, quoted, at = [0], False, 0
-    while at < len(text):
-        if text[at] == '"':
-            quoted = not quoted
-        elif not quoted and text.startswith(separator, at):
-            at += len(separator) - 1
-            starts.append(at + 1)
-        at += 1
-    return starts
+    starts, at, quoted = [0], 0, False
+    while True:
+        while text.startswith(" ", at) and separator != " ":
+            at += 1
+        quoted = text.startswith('"', at)
+        at += quoted
+        while quoted:
+            end = text.find('"', at)
+            if end < 0:
+                return starts, True
+            quoted = text.startswith('"', end + 1)
+            at = end + 1 + quoted
+        at = text.find(separator, at)
+        if at < 0:
+            return starts, False
+        at += len(separator)
+        starts.append(at)
 
 
 class CountedRows(io.RawIOBase):
     """The rows of a table as a file of bytes.
 
-    Where a row may have too many or too few of the `n` cells, `refuse` is called, which looks closely and raises.
+    Where a row may have too many or too few of the `n` cells, `refuse` is called, which looks closely and raises if so.
     """
 
     def __init__(self, blocks: Iterator[LineBlock], n: int, separator: str, refuse: Callable[[], None]) -> None:
@@ -56,6 +67,8 @@ class CountedRows(io.RawIOBase):
                 return 0
             if self.widths.differ(block.text):
                 self.refuse()
+                # It looked at all rows.
+                self.widths = Widths(self.widths.n, "")
             self.left = memoryview(block.text)
         size = min(len(buffer), len(self.left))
         buffer[:size] = self.left[:size]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, save_npz
 
 from mlrank import load_dataset
 from mlrank.datasets import dataset_hash
@@ -575,3 +575,51 @@ def test_empty_columns_behind_the_last_name_are_no_features(tmp_path):
     data = load_text(tmp_path, ",a,l,,\n0,1.5,0,,\n1,2.5,1,,x\n", label_columns="l")
     assert (data.X.tolist(), data.feature_names) == ([[1.5], [2.5]], ("a",))
     assert data.notes == ("3 columns ignored: '(unnamed)', '(unnamed 4)', '(unnamed 5)'",)
+
+
+@pytest.mark.parametrize("ending", [".npy", ".npz", ".csv", ".parquet"])
+def test_arrays_of_features_with_labels_in_a_second_file(tmp_path, ending):
+    np.save(tmp_path / "X.npy", np.array(X))
+    path = tmp_path / f"Y{ending}"
+    frame = TABLE[LABELS]
+    if ending == ".npy":
+        np.save(path, frame.to_numpy())
+    elif ending == ".npz":
+        save_npz(path, csr_array(frame.to_numpy()))
+    elif ending == ".csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path)
+    features = tmp_path / "names.txt"
+    features.write_text("a\nb\n")
+    data = load_dataset(tmp_path / "X.npy", labels=path, features=features)
+    assert (data.X.tolist(), data.Y.astype(int).tolist()) == (X, Y)
+    assert data.label_names == (tuple(LABELS) if ending in (".csv", ".parquet") else ("0", "1"))
+    assert data.feature_names == ("a", "b")
+    np.savez(tmp_path / "X.npz", X=np.array(X))
+    assert load_dataset(tmp_path / "X.npz", labels=path).Y.astype(int).tolist() == Y
+    np.save(tmp_path / "X2.npy", np.array(X)[::-1])
+    both = load_dataset(tmp_path / "X.npy", test=tmp_path / "X2.npy", labels=(path, path))
+    assert both.X.tolist() == X + X[::-1]
+    assert [rows.tolist() for rows in both.official] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    stream = RowStream(tmp_path / "X.npy", Selection(("0", "1"), (), "the model"), cells=6)
+    assert np.concatenate(list(stream)).tolist() == X
+
+
+def test_arrays_of_features_that_do_not_fit(tmp_path):
+    np.save(tmp_path / "X.npy", np.array(X))
+    np.save(tmp_path / "Y.npy", np.array(Y)[:3])
+    np.save(tmp_path / "flat.npy", np.arange(4.0))
+    np.savez(tmp_path / "both.npz", X=np.array(X), Y=np.array(Y))
+    (tmp_path / "text.npy").write_text("a,b\n")
+    for name, labels, message in (
+        ("X.npy", None, "an array of features alone: set labels to the file of the labels"),
+        ("X.npy", "Y.npy", "X.npy: has 4 rows, its labels 3"),
+        ("flat.npy", "Y.npy", r"X must be a matrix of numbers, found float64 of shape \(4,\)"),
+        ("text.npy", "Y.npy", "cannot be read as .npy"),
+        ("both.npz", "Y.npy", "holds Y, and labels names another file"),
+    ):
+        with pytest.raises(UserError, match=message):
+            load_dataset(tmp_path / name, labels=labels and tmp_path / labels)
+    with pytest.raises(UserError, match="X has 2 columns without names, the model takes 3 features"):
+        list(RowStream(tmp_path / "X.npy", Selection(("0", "1", "2"), (), "the model")))

@@ -1,9 +1,13 @@
-"""NumPy's .npz: X, or the parts of a sparse X, with Y and what belongs to them, as named arrays."""
+"""NumPy's .npz: X, or the parts of a sparse X, with Y and what belongs to them, as named arrays.
+
+X may also be the only array of a .npy file, with the labels in a file of their own.
+"""
 
 import math
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -20,12 +24,15 @@ from mlrank.datasets.formats.arrays import (
     match_columns,
     only_part,
     real_matrix,
+    stacked_matrix,
     stream_matrix,
 )
 from mlrank.datasets.formats.base import Format, LoadOptions, Source, StreamRequest, WriteJob
+from mlrank.datasets.formats.frames import labels_elsewhere
+from mlrank.datasets.formats.frames.labels import LabelsRead
 from mlrank.datasets.formats.room import check_columns, check_room
-from mlrank.datasets.formats.text import shown
-from mlrank.errors import UserError, unknown_name
+from mlrank.datasets.formats.text import file_stem, shown
+from mlrank.errors import UserError, os_errors, unknown_name
 
 __all__ = ["NPZ"]
 
@@ -44,12 +51,19 @@ def _read(source: Source) -> Dataset:
     UserError
         If an array is missing, unknown, or not of the right kind.
     """
+    if _is_single(source.parts[0]):
+        return _read_single(source)
     path = only_part(source)
+    labels = _labels(source)
     with _opened(path) as archive:
         for name in archive.members:
             if name not in _ARRAYS:
                 raise UserError(unknown_name("array", name, _ARRAYS), path)
         X = real_matrix(path, "X", archive.read("X") if "X" in archive.members else _sparse_matrix(archive))
+        if labels is not None:
+            if "Y" in archive.members:
+                raise UserError("holds Y, and labels names another file of them: give one of the two", path)
+            return _with_labels(source, X, labels, archive.get("feature_names"), _official(archive, X.shape[0]))
         Y, known = label_matrix(path, "Y", archive.read("Y"))
         if "known" in archive.members:
             mask, hidden = label_matrix(path, "known", archive.read("known"))
@@ -61,6 +75,54 @@ def _read(source: Source) -> Dataset:
         official = _official(archive, X.shape[0])
         names = archive.get("label_names"), archive.get("feature_names")
     return arrays_dataset(source, X, [(Y, known)], *names, official)
+
+
+def _is_single(path: Path) -> bool:
+    """Return whether a file holds one array alone."""
+    if file_stem(path)[1] != ".npy":
+        return False
+    with os_errors("read the file", path), open(path, "rb") as file:
+        if file.read(6) == b"\x93NUMPY":
+            return True
+    raise UserError("cannot be read as .npy: it does not begin as such a file does", path)
+
+
+def _read_single(source: Source) -> Dataset:
+    """Read features from files of one array each, and labels from others."""
+    labels = _labels(source)
+    if labels is None:
+        message = "an array of features alone: set labels to the file of the labels, such as Y.npy or labels.csv"
+        raise UserError(message, source.parts[0])
+    parts = [(path.name, _array(path)) for path in source.parts]
+    X = stacked_matrix(source.parts[0], parts)
+    for path, (_, part), (Y, _) in zip(source.parts, parts, labels.parts, strict=True):
+        if part.shape[0] != Y.shape[0]:
+            raise UserError(f"has {part.shape[0]} rows, its labels {Y.shape[0]}", path)
+    return _with_labels(source, X, labels, None, None)
+
+
+def _labels(source: Source) -> LabelsRead | None:
+    """Return the labels of a file of their own; None if there is none."""
+    return labels_elsewhere(source) if source.labels is not None else None
+
+
+def _with_labels(
+    source: Source, X: Features, labels: LabelsRead, names: Any, official: tuple[IntArray, IntArray] | None
+) -> Dataset:
+    bare = replace(source, labels=None)
+    data = arrays_dataset(bare, X, labels.parts, np.array(labels.names), names, official)
+    return replace(data, notes=(*labels.notes, *data.notes))
+
+
+def _array(path: Path) -> Any:
+    """Return the array of a .npy file, which stays on the disk until it is looked at."""
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # what a damaged file makes the library raise is not documented
+        raise UserError(f"cannot be read as .npy: {error_text(error)}", path) from error
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        raise UserError(f"X must be a matrix of numbers, found {array.dtype} of shape {array.shape}", path)
+    return array
 
 
 class _NpzMember(NamedTuple):
@@ -195,6 +257,12 @@ def _stream(request: StreamRequest) -> Iterator[Features]:
         If X is missing, damaged, or has other columns than those selected.
     """
     path = request.path
+    if _is_single(path):
+        array = _array(path)
+        take = match_columns(request, None, array.shape)
+        blocks = (array[start : start + request.rows] for start in range(0, len(array), request.rows))
+        yield from stream_matrix(path, blocks, take)
+        return
     with _opened(path) as archive:
         names = archive.get("feature_names")
         if "X" in archive.members:
@@ -273,7 +341,7 @@ def _write(job: WriteJob) -> LoadOptions:
 
 NPZ = Format(
     key="npz",
-    endings=(".npz",),
+    endings=(".npz", ".npy"),
     options=("labels", "features", "impute"),
     read=_read,
     stream=_stream,

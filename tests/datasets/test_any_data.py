@@ -623,3 +623,21 @@ def test_arrays_of_features_that_do_not_fit(tmp_path):
             load_dataset(tmp_path / name, labels=labels and tmp_path / labels)
     with pytest.raises(UserError, match="X has 2 columns without names, the model takes 3 features"):
         list(RowStream(tmp_path / "X.npy", Selection(("0", "1", "2"), (), "the model")))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("d.svm", "0 1:1\n"), ("d.txt", "1 1 1\n0 0:1\n"), ("d.arff", "@relation d\n@attribute a numeric\n@data\n1\n")],
+)
+def test_labels_elsewhere_are_not_ignored(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    for labels, message in (
+        ({"column": "t", "separator": ";"}, "a column of labels goes with csv, tsv, parquet, not with format"),
+        (tmp_path / "Y.npy", "a file of labels goes with npz, csv, tsv, parquet, not with format"),
+    ):
+        np.save(tmp_path / "Y.npy", np.eye(2))
+        with pytest.raises(UserError, match=message):
+            load_dataset(tmp_path / name, labels=labels)
+    np.savez(tmp_path / "d.npz", X=np.eye(2), Y=np.eye(2))
+    with pytest.raises(UserError, match="a column of labels goes with"):
+        load_dataset(tmp_path / "d.npz", labels={"column": "t"})

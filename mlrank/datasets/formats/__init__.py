@@ -3,6 +3,7 @@
 from dataclasses import fields
 from pathlib import Path
 
+from mlrank.datasets.columns import ListColumn
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats.arff import CLUS, MEKA, MULAN
 from mlrank.datasets.formats.base import Format, Source
@@ -61,12 +62,25 @@ def read(key: str, source: Source) -> Dataset:
     check_impute(source.impute)
     for option in (field.name for field in fields(Source) if field.name not in ("parts", "only", "text")):
         value = getattr(source, option)
+        if option == "labels" and not _takes_labels(form, value):
+            where = "npz, csv, tsv, parquet" if not isinstance(value, ListColumn) else "csv, tsv, parquet"
+            what = "a file" if not isinstance(value, ListColumn) else "a column"
+            raise UserError(f"{what} of labels goes with {where}, not with format '{key}'", source.parts[0])
         if value is not None and option not in form.options:
             bare = f"'{option}' has no effect with format '{key}', which uses {', '.join(form.options)}"
-            if option == "labels" and not isinstance(value, Path):
-                bare = f"a column or files of labels go with tables (csv, tsv, parquet), not with format '{key}'"
             raise UserError(form.no_effect.get(option, bare), value if isinstance(value, Path) else source.parts[0])
     return form.read(source)
+
+
+def _takes_labels(form: Format, value: object) -> bool:
+    """Return whether a format can read labels from a column or files of their own, if they are not in its files."""
+    table = "one_hot" in form.options
+    if isinstance(value, ListColumn):
+        return table
+    files = isinstance(value, tuple) or (
+        isinstance(value, Path) and file_stem(value)[1] in (".npy", ".npz", ".parquet")
+    )
+    return not files or table or form is NPZ
 
 
 def format_of(path: Path, source: Source) -> str:

@@ -13,7 +13,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from mlrank.config import parse_config
 from mlrank.solvers import LinearModel, TrainingSet
 from mlrank.solvers.base import FitInfo
 
@@ -46,6 +45,8 @@ def small_data(seed=0, n=90, m=5, k=4):
 
 
 def small_config(folder, split="{kind: official}", scale="standard", text=CONFIG):
+    from mlrank.config import parse_config  # not in the workers, which load their solvers from here
+
     X, Y = small_data()
     train, test = folder / "part-train.svm", folder / "part-test.svm"
     write_libsvm(train, X[:60], Y[:60])

@@ -1,5 +1,6 @@
 """Figures as files: what is drawn, told by the file's own text, and equal bytes for equal figures."""
 
+import functools
 import re
 from dataclasses import replace
 
@@ -22,8 +23,14 @@ FIGURE = PanelFigure(
 )
 
 
+@functools.cache
+def drawn(figure):
+    """Return a figure as SVG, drawn once for all tests; that it is always the same has a test of its own."""
+    return render(figure, "svg")
+
+
 def texts(figure):
-    svg = render(figure, "svg").decode()
+    svg = drawn(figure).decode()
     return [re.sub(r"<[^>]*>", "", found) for found in re.findall(r"<text.*?</text>", svg, flags=re.S)]
 
 
@@ -46,7 +53,7 @@ def test_letters_that_the_font_lacks_are_told_once(fmt):
     with pytest.warns(UserWarning, match="lacks 実験: boxes stand for them in " + fmt) as told:
         render(replace(FIGURE, title="実験 and 実験"), fmt)
     assert len(told) == 1
-    assert "実験" in render(replace(FIGURE, title="実験"), "svg").decode()
+    assert "実験" in drawn(replace(FIGURE, title="実験")).decode()
 
 
 def test_every_point_is_drawn():
@@ -54,8 +61,8 @@ def test_every_point_is_drawn():
     extra = Curve("d", (1.0, 1.5, 2.0), (0.1, 0.2, 0.3))
     more = replace(few, panels=(replace(few.panels[0], curves=(*few.panels[0].curves, extra)),))
     # One marker for each point and one in the legend.
-    assert render(more, "svg").count(b"<use") - render(few, "svg").count(b"<use") >= 4
-    assert render(FIGURE, "svg").count(b'id="axes_') == 3
+    assert drawn(more).count(b"<use") - drawn(few).count(b"<use") >= 4
+    assert drawn(FIGURE).count(b'id="axes_') == 3
 
 
 def test_ticks_and_logarithmic_axes():
@@ -63,7 +70,7 @@ def test_ticks_and_logarithmic_axes():
     found = texts(replace(FIGURE, ticks=ticks))
     assert "ten" in found
     assert "many" in found
-    assert render(replace(FIGURE, log_y=True), "svg") != render(FIGURE, "svg")
+    assert drawn(replace(FIGURE, log_y=True)) != drawn(FIGURE)
 
 
 @pytest.mark.parametrize("last", [3.0, 2.5])
@@ -82,14 +89,14 @@ def test_an_unknown_format_is_refused():
 @pytest.mark.parametrize("n_curves", [1, 2, 6, 14])
 @pytest.mark.parametrize("label", ["short", "a label that takes more than half of the width of a panel"])
 def test_legends_cover_nothing(monkeypatch, label, n_curves):
-    drawn = []
+    figures = []
     save = Figure.savefig
     monkeypatch.setattr(
-        Figure, "savefig", lambda self, *given, **named: (drawn.append(self), save(self, *given, **named))
+        Figure, "savefig", lambda self, *given, **named: (figures.append(self), save(self, *given, **named))
     )
     curves = tuple(Curve(f"{label} {i}", (0.0, 1.0), (0.0, 1.0)) for i in range(n_curves))
     render(replace(FIGURE, panels=(Panel("one", curves), Panel("two", curves[:1]), Panel("three", curves))), "png")
-    (figure,) = drawn
+    (figure,) = figures
     boxes = [ax.get_window_extent() for ax in figure.axes if ax.get_visible()]
     legends = [ax.get_legend().get_window_extent() for ax in figure.axes if ax.get_visible()]
     for i, legend in enumerate(legends):
@@ -103,9 +110,7 @@ def test_a_curve_of_two_panels_looks_alike_in_both():
     a, b, c = (Curve(name, (0.0, 1.0), (0.0, 1.0)) for name in "abc")
 
     def colors(*panels):
-        svg = render(
-            replace(FIGURE, panels=tuple(Panel("", curves, legend=False) for curves in panels)), "svg"
-        ).decode()
+        svg = drawn(replace(FIGURE, panels=tuple(Panel("", curves, legend=False) for curves in panels))).decode()
         return [color for color in re.findall(r"#[0-9a-f]{6}", svg) if color in COLORS]
 
     def first_of(*panels):

@@ -143,10 +143,10 @@ def test_hostile_names_stay_text_everywhere():
         assert HOSTILE in page.sections[section], section
 
 
-def test_generated_data_are_warned_of_at_the_top():
+def test_generated_data_are_warned_of_at_the_top(page_of_records):
     records = table({"A": {"x": [0.5]}, "B": {"x": [0.4]}}, dataset={"stand_in": True})
     assert "Stand-in data, generated: x." in Page(made(records)).sections["summary"]
-    assert "Stand-in" not in Page(made(RECORDS)).sections["summary"]
+    assert "Stand-in" not in Page(page_of_records).sections["summary"]
 
 
 def test_one_method_has_no_comparison_and_that_is_said():

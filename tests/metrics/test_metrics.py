@@ -346,7 +346,7 @@ def test_values_of_a_search_are_over_the_same_terms_whatever_is_predicted(name):
         value, n_undefined = search_value(name, Y, Y_pred, known)
         expected, undefined = plain_search_value(name, Y, Y_pred, known)
         assert (value is None) == (expected is None)
-        assert value == pytest.approx(expected, abs=1e-15)
+        assert value is None or abs(value - expected) <= 1e-15  # pytest.approx takes longer than all else here
         assert n_undefined == undefined
         measured = measure(name, Y, Y_pred, known)
         if not n_undefined and measured.n_defined:

@@ -209,8 +209,8 @@ def test_mistakes_in_sparse_rows(tmp_path, row, column, said):
     [
         ("@attribute x numeric\n@attribute 'x' numeric\n", 2, 12, "'x' is declared twice, first in line 1"),
         ("@attribute x\n", 1, 13, "expected the type numeric"),
-        ("@attribute x string\n", 1, 14, "type string, which holds no numbers"),
-        ("@attribute x date 'yyyy'\n", 1, 14, "type date"),
+        ("@attribute x string\n", 1, 12, "type string, which holds no numbers"),
+        ("@attribute x date 'yyyy'\n", 1, 12, "type date"),
         ("@attribute x complex\n", 1, 14, "found 'complex'"),
         ("@attribute x numeric y\n", 1, 21, "unexpected text after the type"),
         ("@attribute 'x numeric\n", 1, 12, "expected an attribute name"),

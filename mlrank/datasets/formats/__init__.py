@@ -74,9 +74,9 @@ def read(key: str, source: Source) -> Dataset:
 
 def _takes_labels(form: Format, value: object) -> bool:
     """Return whether a format can read labels from a column or files of their own, if they are not in its files."""
-    table = "one_hot" in form.options
+    table = "decimal" in form.options
     if isinstance(value, ListColumn):
-        return table
+        return "one_hot" in form.options
     files = isinstance(value, tuple) or (
         isinstance(value, Path) and file_stem(value)[1] in (".npy", ".npz", ".parquet")
     )

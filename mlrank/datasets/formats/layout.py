@@ -35,15 +35,15 @@ class Attribute(NamedTuple):
     Parameters
     ----------
     name : str
-    kind : "numeric", "nominal" or "hierarchical"
+    kind : "numeric", "nominal", "hierarchical" or "text"
     values : tuple of str
-        Values of a nominal attribute or class paths of a hierarchical one, in the order declared.
+        Values of a nominal attribute or class paths of a hierarchical one, in the order declared; "string" or "date".
     line, column : int
         Where its name stands.
     """
 
     name: str
-    kind: Literal["numeric", "nominal", "hierarchical"]
+    kind: Literal["numeric", "nominal", "hierarchical", "text"]
     values: tuple[str, ...]
     line: int
     column: int

@@ -7,6 +7,7 @@ that a row leaves out has its first declared value, or 0 if it is numeric. A mis
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -14,11 +15,16 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mlrank.arrays import BoolArray, Features
+from mlrank.datasets.columns import ListColumn
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats.arff.header import read_header
 from mlrank.datasets.formats.arff.layouts import clus_layout, like_labels, mulan_layout
+from mlrank.datasets.formats.arff.table import ArffTable, text_attributes
 from mlrank.datasets.formats.base import Columns, Format, LoadOptions, Source, StreamRequest, WriteJob, as_dataset
 from mlrank.datasets.formats.cell_rows import labels_aside, rows_for, stream_cells
+from mlrank.datasets.formats.frames import read_tables, stream_tables
+from mlrank.datasets.formats.frames.labels import label_names_of
+from mlrank.datasets.formats.frames.reading import roles_of
 from mlrank.datasets.formats.frames.words import normal_word
 from mlrank.datasets.formats.growth import Growth
 from mlrank.datasets.formats.layout import ColumnLayout, TableHeader, columns_layout, make_plan
@@ -29,12 +35,13 @@ from mlrank.errors import UserError
 
 __all__ = ["CLUS", "MEKA", "MULAN", "meka_labels"]
 
+_TABLE_OPTIONS = ("ignore_columns", "id_column", "group_column", "fold_column", "text_columns", "one_hot")
 _MEKA = re.compile(r"-C\s+(-?\d+)(?![\d.])(.*)")
 
 
 def _sniff(path: Path, source: Source) -> str:
     """Return the key of the kind of ARFF, by the options given with the file or by its header."""
-    if source.name_file is not None:
+    if source.name_file is not None or isinstance(source.labels, ListColumn):
         return "mulan"
     if source.label_columns is not None:
         return "meka"
@@ -50,9 +57,19 @@ def _has_classes(header: TableHeader) -> bool:
 
 def _read_mulan(source: Source) -> Dataset:
     """Read Mulan's ARFF; the XML file `source.name_file` names the labels, which may stand anywhere."""
+    if isinstance(source.labels, ListColumn):
+        return _read_table(source)
     if source.name_file is None:
         raise UserError(_which_labels(source.parts[0]), source.parts[0])
     tree = read_label_xml(source.name_file)
+    if _is_table(source):
+        data = _read_table(replace(source, labels=None, label_columns=tree.names))
+        Y = data.Y.copy()
+        added = _mark_ancestors(Y, tree.parents)
+        known = None if data.known is None else data.known | Y
+        return replace(
+            data, Y=Y, known=known, notes=(*([f"{added} ancestor labels marked"] if added else []), *data.notes)
+        )
     forgotten: list[str] = []
 
     def layout_of(header: TableHeader) -> ColumnLayout:
@@ -64,12 +81,43 @@ def _read_mulan(source: Source) -> Dataset:
 
 def _read_meka(source: Source) -> Dataset:
     """Read MEKA's ARFF: "-C n" in the relation's name makes the first n attributes labels, "-C -n" the last n."""
+    if _is_table(source):
+        header = read_header(source.parts[0])[0]
+        columns = source.label_columns or label_names_of(
+            ArffTable(header.path), _meka_count(header, source), [attribute.name for attribute in header.attributes]
+        )
+        return _read_table(replace(source, label_columns=columns))
     return _read(source, lambda header: columns_layout(header, _meka_count(header, source), _positive(source)))
 
 
 def _read_clus(source: Source) -> Dataset:
     """Read Clus' hierarchical ARFF, in which a row's paths mark their classes and all ancestors of these."""
     return _read(source, clus_layout)
+
+
+def _is_table(source: Source) -> bool:
+    """Return whether a file is to be read as a table: an option asks for it, or it holds text that is not asked for."""
+    if any(getattr(source, option) is not None for option in _TABLE_OPTIONS):
+        return True
+    return source.only is not None and bool(text_attributes(read_header(source.parts[0])[0]))
+
+
+def _read_table(source: Source) -> Dataset:
+    """Read columns as those of other tables; nominal features become one of 0 and 1 for each value that occurs."""
+    tables = [ArffTable(path) for path in source.parts]
+    if source.one_hot is not True and source.only is None:
+        features = set(roles_of(source, tables[0]).features) - {item.column for item in source.text_columns or ()}
+        hot = [name for name in tables[0].names if name in features & tables[0].nominal]
+        source = replace(source, one_hot=tuple(dict.fromkeys([*(source.one_hot or ()), *hot])) or None)
+    return read_tables(source, tables)
+
+
+def _refuse_text(header: TableHeader) -> None:
+    """Refuse attributes of text where nothing says what they are."""
+    for attribute in text_attributes(header):
+        message = f"attribute {shown(attribute.name)} has type {attribute.values[0]}, which holds no numbers"
+        cure = "name it among ignore_columns, as id_column or in text_columns"
+        raise UserError(f"{message}: {cure}", header.path, attribute.line, attribute.column)
 
 
 def meka_labels(relation: str) -> int | None:
@@ -126,6 +174,7 @@ def _notes(header: TableHeader) -> list[str]:
 
 def _read(source: Source, layout_of: Callable[[TableHeader], ColumnLayout], more_notes: Iterable[str] = ()) -> Dataset:
     header, blocks = read_header(source.parts[0])
+    _refuse_text(header)
     layout = layout_of(header)
     rows, blocks = rows_for(layout, blocks, Growth(source.parts))
     keep = source.impute is not None
@@ -156,6 +205,8 @@ def _mark_ancestors(Y: BoolArray, parents: tuple[int, ...]) -> int:
 
 def _stream(request: StreamRequest) -> Iterator[Features]:
     header, blocks = read_header(request.path)
+    if text_attributes(header) or request.selection.text or request.id_column is not None:
+        return stream_tables(request, ArffTable(request.path))
     layout = clus_layout(header) if _has_classes(header) else labels_aside(header, request.selection)
     first, blocks = rows_for(layout, blocks, Growth(()))
     return stream_cells(request, header, layout, type(first), blocks)
@@ -247,7 +298,7 @@ _ZERO_BASED = "zero_based is for formats that number their features; ARFF names 
 MULAN = Format(
     key="mulan",
     endings=(".arff",),
-    options=("labels", "impute", "positive"),
+    options=("labels", "impute", "positive", *_TABLE_OPTIONS),
     read=_read_mulan,
     stream=_stream,
     write=_write_mulan,
@@ -261,7 +312,7 @@ MULAN = Format(
 MEKA = Format(
     key="meka",
     endings=(".arff",),
-    options=("label_columns", "impute", "positive"),
+    options=("label_columns", "impute", "positive", *_TABLE_OPTIONS),
     read=_read_meka,
     stream=_stream,
     write=_write_meka,

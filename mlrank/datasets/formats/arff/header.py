@@ -155,7 +155,7 @@ def _attribute(line: _Line, start: int) -> Attribute:
 
 def _type(
     line: _Line, start: int, name: str
-) -> tuple[Literal["numeric", "nominal", "hierarchical"], tuple[str, ...], int]:
+) -> tuple[Literal["numeric", "nominal", "hierarchical", "text"], tuple[str, ...], int]:
     if line.text[start : start + 1] == b"{":
         values, stop = _values(line, start + 1, name)
         return "nominal", values, stop
@@ -167,7 +167,12 @@ def _type(
         return "numeric", (), interval.end() if interval else match.end()
     if match and word == "hierarchical":
         return "hierarchical", _classes(line, match.end(), name), len(line.text)
-    if word in ("string", "date", "relational"):
+    if match and word == "string":
+        return "text", (word,), match.end()
+    if match and word == "date":
+        # A format of dates may follow, in quotes.
+        return "text", (word,), len(line.text)
+    if word == "relational":
         raise line.error(start, f"attribute {shown(name)} has type {word}, which holds no numbers: remove it")
     found = shown(line.text[start:].strip())
     known = "numeric, real, integer, {values} or hierarchical"

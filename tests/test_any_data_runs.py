@@ -8,11 +8,16 @@ import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from mlrank import load_dataset, run
+from mlrank.config import config_of
 from mlrank.datasets.columns import term_blocks
 from mlrank.errors import UserError
+from mlrank.experiment import plan
+from mlrank.experiment.cell import cells
 from mlrank.models.file import load_model
 from mlrank.prediction import judge, predict_file
 from mlrank.scaling import fit_scaling
+from mlrank.search.crossfit import heldout_scores
+from mlrank.solvers import TrainingSet
 from mlrank.splits import kfold, make_splits
 
 WORDS = ["rain", "sun", "wind", "snow", "hail", "fog", "storm", "cloud", "frost", "heat"]
@@ -171,3 +176,51 @@ def test_data_in_memory_in_a_configuration(tmp_path):
         run(tmp_path / "frame" / "e" / "config.yaml", tmp_path / "again")
     later = run(experiment(forms["frame"]), tmp_path / "frame")  # nothing is fitted again
     assert later.records == found["frame"].records
+
+
+def numbers_alone(n=60, seed=1):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({name: rng.normal(size=n) for name in ("a", "b", "c")})
+    frame["l"], frame["m"] = (frame["a"] > 0).astype(int), (frame["b"] > frame["c"]).astype(int)
+    return frame.assign(name=[f"r{i}" for i in range(n)], who=np.arange(n) // 3)
+
+
+def test_predictions_of_numbers_in_another_order_and_in_many_blocks(tmp_path, monkeypatch):
+    frame = numbers_alone()
+    given = {"frame": frame, "label_columns": ["l", "m"], "id_column": "name", "ignore_columns": ["who"]}
+    results = run(experiment(given), tmp_path / "r")
+    model = load_model(results.folder.model_path("data", "r0f0", "Ridge"))
+    expected = model.decision_function(frame[["a", "b", "c"]].to_numpy())
+    np.testing.assert_array_equal(model.decision_function(frame[["c", "name", "a", "b"]]), expected)
+    frame[["c", "name", "b", "a"]].to_csv(tmp_path / "d.csv", index=False)
+    monkeypatch.setattr("mlrank.prediction.files.BLOCK_CELLS", 21)  # seven rows at a time
+    predict_file(model, tmp_path / "d.csv", tmp_path / "s.csv", scores=True, id_column="name")
+    found = pd.read_csv(tmp_path / "s.csv", index_col="name")
+    assert found.index.tolist() == frame["name"].tolist()
+    np.testing.assert_allclose(found.to_numpy(), expected, rtol=0, atol=1e-12)
+
+
+def test_groups_stay_together_in_the_search_and_where_scores_are_held_out():
+    frame = numbers_alone().drop(columns="name")
+    config = config_of(
+        experiment({"frame": frame, "label_columns": ["l", "m"], "group_column": "who"}, search={"folds": 4})
+        | {"methods": {"Ridge": {"solver": "rank_svm", "C": [0.1, 1.0]}}},
+        "e",
+    )
+    (data,) = plan(config)
+    groups = data.dataset.groups
+    for cell in cells(config, data):
+        assert len(cell.folds) == 4
+        for train, test in cell.folds:
+            assert not set(groups[train]) & set(groups[test])
+    X, Y = frame[["a", "b", "c"]].to_numpy(), frame[["l", "m"]].to_numpy(bool)
+    seen = []
+
+    def score(part, rows):
+        seen.append({tuple(row) for row in np.asarray(rows)})
+        return np.zeros((len(rows), 2))
+
+    heldout_scores(TrainingSet(X, Y), 0, score, groups)
+    for group in np.unique(groups):
+        rows = {tuple(row) for row in X[groups == group]}
+        assert sum(rows <= held for held in seen) == 1

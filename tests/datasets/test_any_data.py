@@ -4,6 +4,7 @@ import bz2
 import io
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.sparse import csr_array, save_npz
 
 from mlrank import load_dataset
 from mlrank.datasets import dataset_hash
+from mlrank.datasets.columns import TextColumn
 from mlrank.datasets.formats.base import StreamRequest, TextStyle
 from mlrank.datasets.formats.frames import FrameTable, stream_tables
 from mlrank.datasets.formats.selection import Selection
@@ -643,3 +645,28 @@ def test_labels_elsewhere_are_not_ignored(tmp_path, name, text):
     np.savez(tmp_path / "d.npz", X=np.eye(2), Y=np.eye(2))
     with pytest.raises(UserError, match="a column of labels goes with"):
         load_dataset(tmp_path / "d.npz", labels={"column": "t"})
+
+
+def test_a_short_row_far_from_the_first(tmp_path, monkeypatch):
+    monkeypatch.setattr("mlrank.datasets.formats.text.BLOCK_SIZE", 64)
+    rows = "".join(f"{i},{i}.5,1\n" for i in range(100))
+    assert refused(tmp_path, f"a,b,l\n{rows}1,2\n3,4,0\n", label_columns=["l"]).startswith("d.csv:102:4: the row ends")
+    assert load_text(tmp_path, f"a,b,l\n{rows}1,2,\n", label_columns=["l"]).known[-1].tolist() == [False]
+
+
+def test_each_part_needs_its_file_of_labels(tmp_path):
+    for name in ("X", "T"):
+        TABLE[["a", "b"]].to_csv(tmp_path / f"{name}.csv", index=False)
+        TABLE[LABELS].to_csv(tmp_path / f"{name}y.csv", index=False)
+    with pytest.raises(UserError, match="1 files of labels for 2 files of features: one for each is needed"):
+        load_dataset(tmp_path / "X.csv", test=tmp_path / "T.csv", labels=tmp_path / "Xy.csv")
+    both = load_dataset(tmp_path / "X.csv", test=tmp_path / "T.csv", labels=[tmp_path / "Xy.csv", tmp_path / "Ty.csv"])
+    assert both.Y.astype(int).tolist() == Y + Y
+
+
+def test_groups_folds_and_settings_of_text_count_in_the_hash():
+    data = load_dataset(TABLE, label_columns=LABELS)
+    codes = np.array([0, 1, 0, 1])
+    changed = [replace(data, groups=codes), replace(data, folds=codes), replace(data, text=(TextColumn("a"),))]
+    assert len({dataset_hash(one) for one in (data, *changed)}) == 4
+    assert dataset_hash(replace(data, ids=("a", "b", "c", "d"))) == dataset_hash(data)

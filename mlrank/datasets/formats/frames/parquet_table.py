@@ -64,6 +64,9 @@ class ParquetTable:
                 some = list(columns[first : first + step])
                 read = file.read(columns=some, use_threads=False)
                 self._check_whole(read)
+                if len(read) != self.n_rows:
+                    message = f"column {shown(some[0])} has {len(read)} rows, the file says {self.n_rows}"
+                    raise UserError(f"cannot be read as Parquet: {message}", self.path)
                 yield read.to_pandas()[some]
 
     def rows(self, columns: Sequence[str], as_written: Sequence[str], size: int) -> Iterator["pd.DataFrame"]:

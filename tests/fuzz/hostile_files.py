@@ -104,6 +104,14 @@ def table(path, frame):
     return path
 
 
+def parquet_damaged(path, found, put):
+    table(path, pd.DataFrame({"x": [1.0, 2.0], "l": [0, 1]}))
+    content = path.read_bytes()
+    assert found in content
+    path.write_bytes(content.replace(found, put))
+    return path
+
+
 def nested(depth):
     inner = matrix("", 4, int32(1, 1), element(16, b"a"))
     for _ in range(depth):
@@ -357,6 +365,12 @@ REFUSED = {
         lambda p: (savemat(p, {"X": np.array([[2**53 + 1, 0]] * 3), "Y": Y}), p)[1],
         {},
         "beyond 2^53 they would be rounded",
+    ),
+    "a parquet column without its rows": (
+        "a.parquet",
+        lambda p: parquet_damaged(p, b"\x18\x01l\x15\x02\x16\x04", b"\x18\x01l\x15\x02\x16\x00"),
+        {"label_columns": -1},
+        "the file says",
     ),
     "parquet numbers beyond 2^53": (
         "a.parquet",

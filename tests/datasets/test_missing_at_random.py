@@ -70,14 +70,14 @@ def plan_of(*kinds):
     attributes = (Attribute(name, kind, ("", "x"), 1, 1) for name, kind in zip(names, kinds, strict=True))
     header = TableHeader(Path("f"), "", tuple(attributes))
     layout = columns_layout(header, (names[-1],))
-    return make_plan(header, layout, True, empty_is_missing=True), len(layout.feature_names)
+    return make_plan(header, layout, True), len(layout.feature_names)
 
 
 @pytest.mark.parametrize(
     ("text", "short"),
     [
-        (b"1,,1\n2,3,0\n3,,1\n", {"rows": 2}),
-        (b"1,,1\n,3,0\n,,1\n", {"missing": 3}),
+        (b"1,?,1\n2,3,0\n3,?,1\n", {"rows": 2}),
+        (b"1,?,1\n?,3,0\n?,?,1\n", {"missing": 3}),
         (b"1e23,1e24,1\n1e25,1,0\n", {"slow": 2}),
         (b"1,2,1\n", {"word": 5}),
     ],

@@ -77,7 +77,7 @@ def dense_rows(
                 at = stop + 1
                 j += 1
             if kind[j] <= BINARY:
-                code, stop, value, how = _numeric_cell(text, at, NO_CLOSING, kind[j] == BINARY, plan.empty_is_missing)
+                code, stop, value, how = _numeric_cell(text, at, NO_CLOSING, kind[j] == BINARY)
                 if code == codes.MISSING and (plan.keep_missing or to_y[j]):
                     if n_missing >= missing.shape[0]:
                         return codes.NO_ROOM, at, j, row
@@ -160,7 +160,7 @@ def sparse_rows(
                     # The common case of the careful reading below.
                     code, stop, value, how = codes.DONE, start + 1, 1.0, EXACT
                 else:
-                    code, stop, value, how = _numeric_cell(text, start, CLOSE, kind[j] == BINARY, False)
+                    code, stop, value, how = _numeric_cell(text, start, CLOSE, kind[j] == BINARY)
                 if code == codes.MISSING and (plan.keep_missing or to_y[j]):
                     if n_missing >= missing.shape[0]:
                         return codes.NO_ROOM, start, j
@@ -274,11 +274,8 @@ def _next_pair(text: Any, at: int) -> tuple[int, int]:
 
 
 @njit(**INNER)
-def _numeric_cell(text: Any, at: int, closing: int, binary: bool, empty: bool) -> tuple[int, int, float, int]:
-    """Read a number, or a 0 or 1, that may be quoted; return (code, stop, value, how exact).
-
-    `empty` says that a cell of nothing is a missing one.
-    """
+def _numeric_cell(text: Any, at: int, closing: int, binary: bool) -> tuple[int, int, float, int]:
+    """Read a number, or a 0 or 1, that may be quoted; return (code, stop, value, how exact)."""
     value, stop, how = number(text, at)
     if how == NO_NUMBER and (text[at] == SINGLE or text[at] == DOUBLE):
         value, stop, how = number(text, at + 1)
@@ -290,8 +287,6 @@ def _numeric_cell(text: Any, at: int, closing: int, binary: bool, empty: bool) -
         return codes.DONE, stop, value, how
     if _is_missing(text, at, closing):
         return codes.MISSING, at + 1, 0.0, EXACT
-    if empty and ends_cell(text[at], closing):
-        return codes.MISSING, at, 0.0, EXACT
     return (codes.NOT_BINARY if binary else codes.NOT_A_NUMBER), at, 0.0, EXACT
 
 

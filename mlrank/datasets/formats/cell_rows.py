@@ -208,8 +208,7 @@ def _message(code: int, found: str, j: int, header: TableHeader) -> str:
         codes.NOT_DENSE: "a sparse row in braces, but the first row has no braces",
         codes.UNCLOSED_ROW: "the row's closing brace is missing",
         codes.AFTER_ROW: f"unexpected text after the closing brace: {found}",
-        codes.AFTER_CELL: f"expected a {header.separator} after the value of {name}, found {found}; values with blanks "
-        "need quotes",
+        codes.AFTER_CELL: f"expected a comma after the value of {name}, found {found}; values with blanks need quotes",
         codes.WEIGHT: f"the row has the weight {found}, and no solver takes weights of rows: remove the last value",
         codes.NO_CLASS: f"the row has no value for {name}, the hierarchical attribute",
     }[code]
@@ -234,8 +233,6 @@ def stream_cells(
     layout: ColumnLayout,
     store_type: Callable[..., CellRows],
     blocks: Iterator[LineBlock],
-    *,
-    empty_is_missing: bool = False,
 ) -> Iterator[Features]:
     """Yield the selected features of rows of cells, block by block; missing ones are NaN.
 
@@ -247,7 +244,7 @@ def stream_cells(
     take, notes = request.selection.match(layout.feature_names, request.path)
     request.notes.extend(notes)
     as_they_are = np.array_equal(take, np.arange(len(layout.feature_names)))
-    plan = make_plan(header, layout, keep_missing=True, empty_is_missing=empty_is_missing)
+    plan = make_plan(header, layout, keep_missing=True)
     sizes = (len(layout.feature_names), len(layout.label_names))
     done = 0
     for chunk in _chunks(blocks, request.n_bytes):

@@ -51,12 +51,11 @@ class Attribute(NamedTuple):
 
 @dataclass(frozen=True)
 class TableHeader:
-    """The columns that a file declares; `separator` is what stands between cells, for messages."""
+    """The columns that a file declares."""
 
     path: Path
     relation: str
     attributes: tuple[Attribute, ...]
-    separator: str = "comma"
 
 
 class CellPlan(NamedTuple):
@@ -71,7 +70,6 @@ class CellPlan(NamedTuple):
     column: Any
     omitted: Any
     keep_missing: bool
-    empty_is_missing: bool
 
 
 @dataclass(frozen=True)
@@ -140,13 +138,11 @@ def columns_layout(
     return with_features(header, labels, (-1,) * len(labels), set(labels), positive)
 
 
-def make_plan(
-    header: TableHeader, layout: ColumnLayout, keep_missing: bool = False, empty_is_missing: bool = False
-) -> CellPlan:
+def make_plan(header: TableHeader, layout: ColumnLayout, keep_missing: bool = False) -> CellPlan:
     """Return what the compiled loops are to do with each attribute of this part.
 
     The attributes may stand in another order than in the training part, and so may the values of each. `keep_missing`:
-    missing features are recorded instead of refused; `empty_is_missing`: a cell of nothing is missing.
+    missing features are recorded instead of refused.
 
     Raises
     ------
@@ -166,7 +162,6 @@ def make_plan(
         column=np.array([column for attribute in words for _, column in attribute], np.int64),
         omitted=np.array([j for j, role in enumerate(roles) if _first_is_not_zero(*role, layout)], np.int64),
         keep_missing=keep_missing,
-        empty_is_missing=empty_is_missing,
     )
 
 

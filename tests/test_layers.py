@@ -47,9 +47,15 @@ def layer_of(path: Path) -> str | None:
     return None if parts == ("__init__",) else parts[0]
 
 
+@functools.cache
+def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Return all parts of a module; several tests go through them."""
+    return tuple(ast.walk(tree))
+
+
 def modules(tree: ast.AST, package: tuple[str, ...]) -> Iterator[tuple[int, str]]:
     """Yield (line, dotted name) of all that is imported, anywhere in the file, relative or by import_module."""
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -97,7 +103,7 @@ def wrong_privates(tree: ast.AST, package: tuple[str, ...]) -> list[str]:
     imported = [name for _, name in modules(tree, package)]
     imported += [
         f"{node.module}.{alias.name}"
-        for node in ast.walk(tree)
+        for node in nodes(tree)
         if isinstance(node, ast.ImportFrom) and f"{node.module}".startswith("mlrank")
         for alias in node.names
     ]
@@ -106,7 +112,7 @@ def wrong_privates(tree: ast.AST, package: tuple[str, ...]) -> list[str]:
         hidden = [i for i, part in enumerate(parts) if part.startswith("_") and not part.startswith("__")]
         if parts[0] == "mlrank" and any(package[:i] != parts[:i] for i in hidden):
             found.append(f"{name} is private to {'.'.join(parts[: hidden[0]])}")
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if not isinstance(node, ast.ImportFrom) or node.level or not node.module:
             continue
         parts = tuple(node.module.split("."))
@@ -120,7 +126,7 @@ def wrong_privates(tree: ast.AST, package: tuple[str, ...]) -> list[str]:
 
 def prints(tree: ast.AST) -> list[str]:
     found = []
-    for node in ast.walk(tree):
+    for node in nodes(tree):
         if isinstance(node, ast.Name) and node.id in ("print", "pprint"):
             found.append(f"{node.lineno}: {node.id}")
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "sys" and node.attr in STREAMS:

@@ -35,7 +35,7 @@ class RowStream:
     cells : int
         Blocks have about so many cells at most, where the format allows to say so.
     id_column : str, optional
-        The column of a table that names the rows; `ids` has the names of the rows read so far.
+        The column of a table that names the rows; `take_ids` gives the names of the rows that were read.
     style : TextStyle
         How the file is written, where it is separated text.
 
@@ -72,6 +72,12 @@ class RowStream:
                 raise UserError(f"'{option}' has no effect with format '{self.format.key}'", path)
         self.style = style
         self.n_filled = 0
+
+    def take_ids(self, n_rows: int) -> list[str]:
+        """Return the names of the next rows that were read and not asked for yet; none without a column of names."""
+        taken = self.ids[:n_rows]
+        del self.ids[:n_rows]
+        return taken
 
     def __iter__(self) -> Iterator[Features]:
         with memory_errors(self.path):

@@ -85,7 +85,7 @@ def predict_file(
                     "time; ask for scores or for the best labels instead",
                     data,
                 )
-            sink.write(_predicted(model, X, wish, bounded, stream.ids[n_rows : n_rows + X.shape[0]]))
+            sink.write(_predicted(model, X, wish, bounded, stream.take_ids(X.shape[0])))
             n_rows += X.shape[0]
             progress(n_rows)
     return Done(n_rows, (*stream.notes, *bounds_notes(*bounded)))

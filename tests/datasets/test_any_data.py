@@ -670,3 +670,18 @@ def test_groups_folds_and_settings_of_text_count_in_the_hash():
     changed = [replace(data, groups=codes), replace(data, folds=codes), replace(data, text=(TextColumn("a"),))]
     assert len({dataset_hash(one) for one in (data, *changed)}) == 4
     assert dataset_hash(replace(data, ids=("a", "b", "c", "d"))) == dataset_hash(data)
+
+
+def test_predictions_hold_neither_all_names_nor_large_blocks(tmp_path, monkeypatch):
+    pd.DataFrame({"a": np.arange(100.0), "b": 1.0, "n": [f"r{i}" for i in range(100)]}).to_parquet(
+        tmp_path / "d.parquet"
+    )
+    monkeypatch.setattr("mlrank.datasets.formats.frames.parquet_table.BATCH_CELLS", 60)
+    stream = RowStream(tmp_path / "d.parquet", NUMERIC, id_column="n")
+    names, sizes = [], []
+    for X in stream:
+        sizes.append(len(X))
+        names += stream.take_ids(len(X))
+        assert stream.ids == []
+    assert max(sizes) * 3 <= 30
+    assert names == [f"r{i}" for i in range(100)]

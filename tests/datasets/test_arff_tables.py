@@ -112,7 +112,7 @@ def test_predictions_and_evaluation_look_at_no_other_attribute(tmp_path):
     path = write(tmp_path)
     stream = RowStream(path, Selection(("x", "colour=red", "flag"), ("h", "c"), "the model"), id_column="name", cells=6)
     assert np.concatenate(list(stream)).tolist() == [[1.5, 1, 1], [20, 0, 0], [3, 1, 1]]
-    assert stream.ids == ["row one", "r2", "007"]
+    assert stream.take_ids(3) == ["row one", "r2", "007"]
     rows = "".join(
         f"{'yes' if i % 2 else 'no'},{i % 3 == 0:d},n{i},?,red,{i},{i % 2},'text {i}'\n" for i in range(1, 31)
     )

@@ -71,8 +71,9 @@ class ParquetTable:
 
     def rows(self, columns: Sequence[str], as_written: Sequence[str], size: int) -> Iterator["pd.DataFrame"]:
         """Yield blocks of rows."""
+        step = max(1, BATCH_CELLS // 2 // max(1, len(columns)))
         with self._opened() as file:
-            for batch in file.iter_batches(batch_size=size, columns=list(columns), use_threads=False):
+            for batch in file.iter_batches(batch_size=min(size, step), columns=list(columns), use_threads=False):
                 self._check_whole(batch)
                 yield batch.to_pandas()[list(columns)]
 

@@ -211,3 +211,18 @@ def test_test_rows_that_are_nearly_training_rows():
     data = load_dataset(frame, test=pd.concat([near, measured(60).iloc[40:]]), label_columns=["l", "m"])
     kinds = {finding.kind: finding.count for finding in examine(data, DataSource(None, Source(()), "d", "")).findings}
     assert kinds["near_leaks"] == 3
+
+
+def test_categories_that_name_the_rows():
+    frame = measured().assign(who=[f"w{i}" for i in range(40)], colour=["red", "blue"] * 20)
+    found = checkup_of(frame, one_hot=["who", "colour"])["categories_of_one_row"]
+    assert found.message.startswith(
+        "column 'who' has 40 categories, 40 of them in one row alone: are they names of the"
+    )
+    assert found.count == 40
+    # Half of the rows or fewer have a category of their own.
+    few = frame.assign(who=[f"w{i}" if i < 20 else "x" for i in range(40)])
+    assert "categories_of_one_row" not in checkup_of(few, one_hot=["who", "colour"])
+    assert "categories_of_one_row" in checkup_of(
+        few.assign(who=[f"w{min(i, 21)}" for i in range(40)]), one_hot=["who", "colour"]
+    )

@@ -223,6 +223,7 @@ def _columns(dataset: Dataset, places: DataPositions) -> Iterator[CheckupFinding
         yield _finding("warning", "scales", message, places.features(pair), int(used.sum()))
     if issparse(X) or dataset.n_samples < LEAST_ROWS:
         return
+    yield from _categories(dataset, places)
     steps = np.diff(X, axis=0)
     numbers = np.flatnonzero((steps == steps[0]).all(axis=0) & (steps[0] != 0))
     yield from _of_features(
@@ -237,6 +238,27 @@ def _columns(dataset: Dataset, places: DataPositions) -> Iterator[CheckupFinding
     same = [j for j in np.flatnonzero(used) if np.packbits(X[:, j] == X[:, j].max()).tobytes() in bits]
     twofold = np.array([j for j in same if ((X[:, j] == X[:, j].max()) | (X[:, j] == X[:, j].min())).all()], np.int64)
     yield from _of_features("label_features", "{n} features are a label or its opposite", twofold, dataset, places)
+
+
+def _categories(dataset: Dataset, places: DataPositions) -> Iterator[CheckupFinding]:
+    """Look for columns of categories most of which one row alone has, as the names of rows are."""
+    groups: dict[str, list[int]] = {}
+    for place, name in enumerate(dataset.feature_names):
+        column, mark, _ = name.partition("=")
+        if mark:
+            groups.setdefault(column, []).append(place)
+    for column, members in groups.items():
+        if 2 * len(members) <= dataset.n_samples:
+            continue
+        cells = dataset.X[:, members]
+        alone = int((np.count_nonzero(cells, axis=0) == 1).sum())
+        if ((cells == 0) | (cells == 1)).all() and 2 * alone > dataset.n_samples:
+            message = (
+                f"column {shown(column)} has {len(members)} categories, {alone} of them in one row alone: are they names "
+                "of the rows? say id_column or ignore_columns, or text_columns for text"
+            )
+            names = [dataset.feature_names[place] for place in members[:1]]
+            yield _finding("warning", "categories_of_one_row", message, places.features(names), alone)
 
 
 def _moment(X: Any, power: int) -> FloatArray:

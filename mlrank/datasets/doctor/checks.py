@@ -254,8 +254,8 @@ def _categories(dataset: Dataset, places: DataPositions) -> Iterator[CheckupFind
         alone = int((np.count_nonzero(cells, axis=0) == 1).sum())
         if ((cells == 0) | (cells == 1)).all() and 2 * alone > dataset.n_samples:
             message = (
-                f"column {shown(column)} has {len(members)} categories, {alone} of them in one row alone: are they names "
-                "of the rows? say id_column or ignore_columns, or text_columns for text"
+                f"column {shown(column)} has {len(members)} categories, {alone} of them in one row alone: are they "
+                "names of the rows? say id_column or ignore_columns, or text_columns for text"
             )
             names = [dataset.feature_names[place] for place in members[:1]]
             yield _finding("warning", "categories_of_one_row", message, places.features(names), alone)

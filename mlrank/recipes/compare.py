@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from mlrank.recipes.claims import ClaimResult, judge, share_of, values_over_splits
+from mlrank.recipes.claims import ClaimResult, judge_claims, values_over_splits
 from mlrank.recipes.recipe import GRADES, USER, DataOption, Recipe
 from mlrank.recipes.recipe_parts import grade_on
 from mlrank.recipes.verdicts import judge_cell, printed_decimals
@@ -102,7 +102,7 @@ def compare(recipe: Recipe, option: DataOption, records: Sequence[RunRecord]) ->
         grade=grade,
         n_splits=len(splits),
         cells=tuple(cells),
-        claims=tuple(judge(claim, used, splits, grade) for claim in recipe.claims),
+        claims=judge_claims(recipe.claims, used, splits, grade, recipe.expected),
         notes=tuple(_notes(recipe, option, used, grade, cells)),
     )
 
@@ -113,8 +113,7 @@ def _cell(
     paper = recipe.expected[method][metric]
     decimals = printed_decimals(number for by_metric in recipe.expected.values() for number in by_metric.values())
     values = values_over_splits(records, method, metric, splits)
-    share = share_of([record for record in records if record.method == method])
-    verdict, reason = judge_cell(values, paper, grade, decimals, share)
+    verdict, reason = judge_cell(values, paper, grade, decimals, recipe.spread.get(method, {}).get(metric))
     ours = None if values is None else float(values.mean())
     difference = None if ours is None or paper is None or grade == "stand-in" else ours - paper
     spread = float(values.std(ddof=1)) if values is not None and values.size > 1 else None
@@ -146,7 +145,7 @@ def _notes(
     notes = [f"data: {option.note}"]
     n_splits = len({record.split for record in records})
     if n_splits == 1:
-        notes.append("one split: no test is possible, a claim is judged by the order of the values alone")
+        notes.append("one split: no test is possible, so no claim is decided")
     elif n_splits > 1:
         notes.append(f"mean ± standard deviation over {n_splits} splits; rules of the verdicts: mlrank explain matches")
     if grade == "stand-in":

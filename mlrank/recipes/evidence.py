@@ -24,11 +24,18 @@ class PartEvidence(NamedTuple):
     p, contrary : float or None
         One-sided p-values against chance, that it is as claimed and that it is the other way round; None where no test
         is possible: values are missing, there is one split, or differences do not vary.
+    plain : float or None
+        The p-value of the same test without the correction for training rows that splits share.
+    wins, n_splits : int
+        On how many splits it is as claimed, and how many there are.
     """
 
     as_claimed: bool | None
     p: float | None = None
     contrary: float | None = None
+    plain: float | None = None
+    wins: int = 0
+    n_splits: int = 0
 
 
 class Decision(NamedTuple):
@@ -53,8 +60,10 @@ def better(better: FloatArray | None, worse: FloatArray | None, sign: float, tes
     d = sign * (better - worse)
     mean = float(d.mean())
     as_claimed = None if abs(mean) <= TIE else mean > 0
-    p = _above(d, test_share)
-    return PartEvidence(as_claimed) if p is None else PartEvidence(as_claimed, p, 1.0 - p)
+    wins, p = int(np.count_nonzero(d > TIE)), _above(d, test_share)
+    if p is None:
+        return PartEvidence(as_claimed, wins=wins, n_splits=d.size)
+    return PartEvidence(as_claimed, p, 1.0 - p, _above(d, 0.0), wins, d.size)
 
 
 def within(one: FloatArray | None, other: FloatArray | None, most: float, test_share: float) -> PartEvidence:
@@ -64,9 +73,12 @@ def within(one: FloatArray | None, other: FloatArray | None, most: float, test_s
     d = one - other
     as_claimed = abs(float(d.mean())) <= most
     above, below = _above(d + most, test_share), _above(most - d, test_share)
+    wins = int(np.count_nonzero(np.abs(d) <= most))
     if above is None or below is None:
-        return PartEvidence(as_claimed)
-    return PartEvidence(as_claimed, max(above, below), min(1.0, 2.0 * min(1.0 - above, 1.0 - below)))
+        return PartEvidence(as_claimed, wins=wins, n_splits=d.size)
+    plain = max(_above(d + most, 0.0) or 0.0, _above(most - d, 0.0) or 0.0)
+    contrary = min(1.0, 2.0 * min(1.0 - above, 1.0 - below))
+    return PartEvidence(as_claimed, max(above, below), contrary, plain, wins, d.size)
 
 
 def _above(d: FloatArray, test_share: float) -> float | None:

@@ -1,13 +1,15 @@
 """The rules by which our numbers and the papers' are set against each other."""
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import t as student_t
 
 from mlrank.arrays import FloatArray
 from mlrank.recipes.evidence import ALPHA
-from mlrank.stats import resampled_t, say_p
+from mlrank.stats import say_p
 
 __all__ = ["CELL_VERDICTS", "CLAIM_VERDICTS", "NEAR", "NEAR_SHARE", "CellVerdict", "judge_cell", "printed_decimals"]
 
@@ -16,16 +18,17 @@ NEAR, NEAR_SHARE = 0.02, 0.1
 
 _NEAR = f"at most {NEAR:g} and at most {NEAR_SHARE:.0%} of the paper's number apart"
 _EQUAL = (
-    "the paper's number lies within our 95% interval over the splits (corrected resampled t), or is ours when rounded "
-    "to the digits that the paper prints"
+    "new partitions of the same data could give the paper's mean (a 95% interval for the difference of two means, over "
+    "our splits and as many of the paper's, whose spread is taken to be ours where it prints none), or the paper's "
+    "number is ours when rounded to the digits that it prints"
 )
 
 CELL_VERDICTS: Mapping[str, str] = {
     "matches": f"Our number and the paper's agree: {_EQUAL}; and the two are near: {_NEAR}. Never given for stand-in "
     "data or of a related collection.",
-    "close": f"One of the two conditions of 'matches' is met: near ({_NEAR}), or within our interval, which is then "
-    "wide. On a related collection also where both are. On one split there is no interval.",
-    "differs": "Our number is neither near the paper's nor is the paper's within our interval.",
+    "close": f"Near ({_NEAR}), but not in agreement as 'matches' asks for; or in agreement on a related collection. On "
+    "one split there is no interval, so nothing but the rounded number can agree.",
+    "differs": "Our number is not near the paper's, however wide our interval is.",
     "not comparable": "No verdict: stand-in data, no number in the paper, no number of ours on every split, or "
     "seconds, which are those of another machine.",
 }
@@ -33,12 +36,16 @@ CELL_VERDICTS: Mapping[str, str] = {
 _BY = "corrected resampled t-test (Nadeau & Bengio), one-sided, over the splits"
 CLAIM_VERDICTS: Mapping[str, str] = {
     "holds": f"What a claim says is shown in each of its metrics at {ALPHA:g}, by the {_BY}: all pairs of methods, so "
-    "the largest p-value counts (of a claim on the best k, the k-th largest, times k). On one split no test is "
-    "possible: the order of the values decides, and the verdict says so.",
+    "the largest p-value counts (of a claim on the best k, the k-th largest, times k). Holm's correction over the "
+    "claims of the table comes on top.",
     "fails": f"The contrary of a part of the claim is shown at {ALPHA:g} by the {_BY}: the smallest p-value, times the "
     "number of pairs and of metrics (of a claim on the best k, the k-th smallest, times the pairs less k - 1 and the "
-    "metrics). On one split the order of the values decides, and the verdict says so.",
-    "undecided": "Neither the claim nor its contrary is shown, or values are tied or missing.",
+    "metrics). Holm's correction over the claims of the table comes on top.",
+    "undecided": "Neither the claim nor its contrary is shown, or values are tied or missing, or there is one split, "
+    "of which the order alone says little.",
+    "other data": "The claim was judged on a related collection: what is found there, in the line of the claim, is "
+    "about that collection and not about the paper's.",
+    "contradicts its own table": "The numbers that the paper prints do not bear the claim out, so nothing of ours can.",
 }
 
 
@@ -62,7 +69,11 @@ def printed_decimals(numbers: Iterable[float | None]) -> int:
 
 
 def judge_cell(
-    values: FloatArray | None, paper: float | None, grade: str, decimals: int, test_share: float
+    values: FloatArray | None,
+    paper: float | None,
+    grade: str,
+    decimals: int,
+    spread: float | None = None,
 ) -> CellVerdict:
     """Return what our values over the splits say of the paper's number.
 
@@ -72,7 +83,7 @@ def judge_cell(
         None unless every split has one.
     grade : key of GRADES
     decimals : how many the paper prints
-    test_share : test rows for each training row
+    spread : standard deviation over the paper's splits, where it prints one
     """
     if grade == "stand-in":
         return CellVerdict("not comparable", "stand-in data: nothing in them is the paper's")
@@ -83,29 +94,40 @@ def judge_cell(
     difference = float(values.mean()) - paper
     near = abs(difference) <= min(NEAR, NEAR_SHARE * abs(paper))
     rounded = bool(np.isclose(round(float(values.mean()), decimals), paper, rtol=0, atol=1e-12))
-    inside, where = _interval(values, paper, test_share)
-    agrees = inside or rounded
+    inside, where = _interval(values, paper, spread)
     size = f"{abs(difference):.{decimals}f} {'above' if difference > 0 else 'below'} the paper's"
     if rounded:
         size = f"the paper's number in the {decimals} decimals it prints"
     reason = f"{size}; {where}"
-    if not (near or agrees):
+    if not near:
         return CellVerdict("differs", reason)
-    if near and agrees and grade != "related":
-        return CellVerdict("matches", reason)
-    if near and agrees:
+    if not (inside or rounded):
+        return CellVerdict("close", reason)
+    if grade == "related":
         return CellVerdict("close", f"{reason}; of a related collection, so no match")
-    return CellVerdict("close", reason)
+    return CellVerdict("matches", reason)
 
 
-def _interval(values: FloatArray, paper: float, test_share: float) -> tuple[bool, str]:
-    """Return whether the paper's number is within our interval, and that in words."""
-    if values.size == 1:
+def _interval(values: FloatArray, paper: float, spread: float | None) -> tuple[bool, str]:
+    """Return whether new partitions of the data could give the paper's mean, and that in words.
+
+    Both means are over as many splits, drawn anew from the same rows, so the variance of their difference is the sum
+    of the two variances of a mean.
+    """
+    n = values.size
+    if n == 1:
         return False, "one split gives no interval"
-    test = resampled_t(values - paper, test_share)
-    if test is None:
-        return False, f"the same on {values.size} splits, so no interval"
-    inside = test.low <= 0.0 <= test.high
-    ends = f"{test.low + paper:.4f} to {test.high + paper:.4f}"
-    where = "within" if inside else "outside"
-    return inside, f"paper's {where} our 95% interval {ends} over {values.size} splits ({say_p(test.p)})"
+    variance = float(values.var(ddof=1))
+    if np.ptp(values) == 0 and not spread:
+        return False, f"the same on {n} splits, so no interval"
+    theirs, freedom = (variance, n - 1) if spread is None else (spread**2, 2 * (n - 1))
+    difference = float(values.mean()) - paper
+    error = math.sqrt((variance + theirs) / n)
+    p = float(2 * student_t.sf(abs(difference) / error, freedom))
+    reach = float(student_t.ppf(0.975, freedom)) * error
+    mean = float(values.mean())
+    inside = abs(difference) <= reach
+    side = "within" if inside else "outside"
+    how = "ours and its own spread" if spread is not None else "our spread for both"
+    ends = f"{mean - reach:.4f} to {mean + reach:.4f}"
+    return inside, f"paper's {side} the 95% interval {ends} of a mean over {n} new splits by {how} ({say_p(p)})"

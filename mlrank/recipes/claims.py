@@ -12,20 +12,20 @@ from mlrank.metrics import METRICS
 from mlrank.recipes.evidence import ALPHA, Decision, PartEvidence, better, decide, within
 from mlrank.recipes.recipe import GRADES, Claim
 from mlrank.records import RunRecord
-from mlrank.stats import say_p
+from mlrank.stats import holm, say_p
 
 __all__ = [
     "ClaimResult",
-    "claim_line",
+    "beside_print",
     "combined",
-    "judge",
     "judge_claims",
     "share_of",
-    "test_words",
+    "support",
     "values_over_splits",
 ]
 
 Values = Mapping[str, FloatArray | None]
+Printed = Mapping[str, Mapping[str, float | None]]
 # How many pairs that came out otherwise are spelled out.
 SPELLED_OUT = 4
 
@@ -38,10 +38,12 @@ class ClaimResult:
     ----------
     text : the paper's claim
     verdict : key of CLAIM_VERDICTS, or "not comparable" on stand-in data
-    ordering : "holds", "fails" or "undecided": what it would be whatever the data
+    ordering : "holds", "fails" or "undecided": what our runs say, whatever the data and the paper's numbers are
     test : the test by which, or why none is possible
-    p : its p-value; None where the order of the values alone decided
+    p : its p-value; None where there was none
+    p_holm : the same with Holm's correction over the claims of the table; None without p and where there is one claim
     details : what was found in each metric, one line each
+    how : the test and its p-values in words
     line : the verdict in words
     """
 
@@ -50,7 +52,9 @@ class ClaimResult:
     ordering: str
     test: str
     p: float | None
+    p_holm: float | None
     details: tuple[str, ...]
+    how: str
     line: str
 
 
@@ -75,58 +79,59 @@ def judge_claims(
     records: Sequence[RunRecord],
     splits: Sequence[str],
     grade: str,
-    printed: Mapping[str, Mapping[str, float | None]],
+    printed: Printed,
 ) -> tuple[ClaimResult, ...]:
-    """Judge the claims on a table, the paper's own numbers first, and then ours with Holm's correction over all.
+    """Judge the claims on a table by the paper's own numbers, and by ours with Holm's correction over all claims.
 
     Parameters
     ----------
     printed : the numbers that the paper prints, by method and metric
     """
-    found = [judge(claim, records, splits, grade) for claim in claims]
-    corrected = _holm([result.p for result in found])
-    results = []
-    for claim, result, p in zip(claims, found, corrected, strict=True):
-        if p is not None and p > ALPHA >= (result.p or 0.0) and result.ordering in ("holds", "fails"):
-            words = f"{result.ordering} by itself, not with Holm's correction over {len(claims)} claims, {say_p(p)}"
-            verdict = result.verdict if result.verdict in ("not comparable", "other data") else "undecided"
-            line = claim_line(claim.text, "undecided", grade, f"{result.test}; {words}")
-            result = replace(result, verdict=verdict, ordering="undecided", line=line)
-        against = _against_print(claim, printed)
-        if against and grade != "stand-in":
-            line = f"claim '{claim.text}': contradicts its own table ({against}); ours: {result.ordering}"
-            result = replace(result, verdict="contradicts its own table", line=line)
-        results.append(result)
-    return tuple(results)
+    alone = [_judge(claim, records, splits, grade) for claim in claims]
+    # A claim without a p-value is one of the claims all the same, so that the others do not gain by what is missing.
+    corrected = holm([1.0 if result.p is None else result.p for result in alone])
+    found = [_corrected(result, p, len(claims), grade) for result, p in zip(alone, corrected, strict=True)]
+    return tuple(
+        beside_print(result, _against_print(claim, printed), grade) for claim, result in zip(claims, found, strict=True)
+    )
 
 
-def _holm(ps: Sequence[float | None]) -> list[float | None]:
-    """Return p-values with Holm's correction over those that are there."""
-    tested = sorted((p, place) for place, p in enumerate(ps) if p is not None)
-    found: list[float | None] = [None] * len(ps)
-    largest = 0.0
-    for rank, (p, place) in enumerate(tested):
-        largest = max(largest, min(1.0, (len(tested) - rank) * p))
-        found[place] = largest
-    return found
+def _corrected(result: ClaimResult, p_holm: float, n_claims: int, grade: str) -> ClaimResult:
+    """Return the result with Holm's correction, after which what was shown may be undecided."""
+    if result.p is None or n_claims == 1:
+        return result
+    how = f"{result.how}, with Holm's correction over {n_claims} claims {say_p(p_holm)}"
+    ordering = result.ordering if p_holm <= ALPHA else "undecided"
+    return _named_verdict(replace(result, ordering=ordering, how=how, p_holm=p_holm), grade)
 
 
-def _against_print(claim: Claim, printed: Mapping[str, Mapping[str, float | None]]) -> str:
+def beside_print(result: ClaimResult, against: str, grade: str) -> ClaimResult:
+    """Return the verdict that the paper's own numbers contradict a claim, if they do: `against` says where."""
+    if not against:
+        return result
+    verdict = "contradicts its own table"
+    line = f"claim '{result.text}': {verdict} ({against}); ours: {_found(result.ordering, grade, result.how)}"
+    return replace(result, verdict=verdict, line=line)
+
+
+def _against_print(claim: Claim, printed: Printed) -> str:
     """Return where the numbers that a paper prints contradict a claim of it; "" if they do not, or are not there."""
+    if claim.close:  # how near is close is for us to say, so numbers further apart would only deny our margin
+        return ""
+    against = []
     for metric in claim.metrics:
         numbers = {method: printed.get(method, {}).get(metric) for method in claim.methods}
         values = {method: None if value is None else np.array([value]) for method, value in numbers.items()}
-        if any(value is None for value in values.values()):
-            continue
         parts, needed, _ = _evidence(claim, metric, values, 0.0)
         contrary = [pair for pair, part in parts.items() if part.as_claimed is False]
         if len(parts) - len(contrary) < needed:
             shown = ", ".join(f"{a} {numbers[a]:g} and {b} {numbers[b]:g}" for a, b in contrary[:SPELLED_OUT])
-            return f"{metric}: {shown}"
-    return ""
+            others = f"{len(contrary)} of {len(parts)} pairs the other way round"
+            against.append(f"{metric} as printed: {others}, {shown}{_more(contrary)}")
+    return "; ".join(against)
 
 
-def judge(claim: Claim, records: Sequence[RunRecord], splits: Sequence[str], grade: str) -> ClaimResult:
+def _judge(claim: Claim, records: Sequence[RunRecord], splits: Sequence[str], grade: str) -> ClaimResult:
     """Judge one claim, of whichever form, in each of its metrics."""
     decisions, details = [], []
     share = share_of([record for record in records if record.done])
@@ -135,9 +140,12 @@ def judge(claim: Claim, records: Sequence[RunRecord], splits: Sequence[str], gra
         parts, needed, detail = _evidence(claim, metric, ours, share)
         decision = decide(list(parts.values()), needed, len(claim.metrics))
         decisions.append(decision)
-        detail += _counted(list(parts.values()))
-        details.append(detail if decision.p is None else f"{detail}: {decision.verdict}, {say_p(decision.p)}")
+        words = "" if decision.p is None else f"; {_SHOWN[decision.verdict]}, {say_p(decision.p)}"
+        details.append(f"{detail}{support(list(parts.values()))}{words}")
     return combined(claim.text, decisions, details, len(splits), grade)
+
+
+_SHOWN = {"holds": "shown", "fails": "the contrary shown", "undecided": "not shown"}
 
 
 def combined(
@@ -148,20 +156,27 @@ def combined(
     ordering = next((worst for worst in ("fails", "undecided") if worst in verdicts), "holds")
     ps = [d.p for d in decisions if d.verdict == ordering and d.p is not None]
     p = (min if ordering == "fails" else max)(ps, default=None)
-    test = test_words(n_splits, any(decision.p is not None for decision in decisions))
+    test = _test_words(n_splits, any(decision.p is not None for decision in decisions))
+    how = test if p is None else f"{test}, {say_p(p)}"
     if n_splits == 1:
-        ordering, p = "undecided", None
-    verdict = {"stand-in": "not comparable", "related": "other data"}.get(grade, ordering)
-    line = claim_line(text, ordering, grade, test if p is None else f"{test}, {say_p(p)}")
-    return ClaimResult(text, verdict, ordering, test, p, tuple(details), line)
+        ordering = "undecided"
+    return _named_verdict(ClaimResult(text, "", ordering, test, p, None, tuple(details), how, ""), grade)
 
 
-def test_words(n_splits: int, tested: bool) -> str:
+def _named_verdict(result: ClaimResult, grade: str) -> ClaimResult:
+    """Return the result with the verdict that what was found makes on data of a grade."""
+    verdict = {"stand-in": "not comparable", "related": "other data"}.get(grade, result.ordering)
+    line = f"claim '{result.text}': {_found(result.ordering, grade, result.how)}"
+    return replace(result, verdict=verdict, line=line)
+
+
+def _test_words(n_splits: int, tested: bool) -> str:
     """Return by what a claim was judged."""
     if tested:
         return f"corrected resampled t-test over {n_splits} splits, one-sided"
-    why = "one split" if n_splits == 1 else "values are missing, tied or without spread"
-    return f"order only, no test possible: {why}"
+    if n_splits == 1:
+        return "no test possible: one split"
+    return "order only, no test possible: values are missing, tied or without spread"
 
 
 Evidence = tuple[Mapping[tuple[str, str], PartEvidence], int, str]
@@ -179,8 +194,9 @@ def _evidence(claim: Claim, metric: str, ours: Values, share: float) -> Evidence
         return parts, len(parts), _in_words(metric, margin, parts, ours)
     pairs = claim.pairs or tuple(combinations(claim.order or (), 2))
     parts = {(a, b): better(ours[a], ours[b], sign, share) for a, b in pairs}
-    ranking = f"{metric}, best first: {_listed(ours, sign)}"
-    return parts, len(parts), ranking if claim.order else _in_words(metric, "in this order", parts, ours)
+    if claim.order:
+        return parts, len(parts), f"{metric}, best first: {_listed(ours, sign)}"
+    return parts, len(parts), _in_words(metric, "in this order", parts, ours)
 
 
 def _in_words(metric: str, how: str, found: Mapping[tuple[str, str], PartEvidence], ours: Values) -> str:
@@ -189,21 +205,24 @@ def _in_words(metric: str, how: str, found: Mapping[tuple[str, str], PartEvidenc
     if not others:
         return text
     shown = ", ".join(f"{_named(a, ours)} and {_named(b, ours)}" for a, b in others[:SPELLED_OUT])
-    more = f" and {len(others) - SPELLED_OUT} more" if len(others) > SPELLED_OUT else ""
-    return f"{text}; not {shown}{more}"
+    return f"{text}; not {shown}{_more(others)}"
 
 
-def _counted(parts: Sequence[PartEvidence]) -> str:
-    """Return how many pairs are in order, shown one by one, and on how many splits, with the largest plain p."""
-    n_splits = sum(part.n_splits for part in parts)
-    if not n_splits or all(part.n_splits == 1 for part in parts):
+def _more(pairs: Sequence[tuple[str, str]]) -> str:
+    return f" and {len(pairs) - SPELLED_OUT} more" if len(pairs) > SPELLED_OUT else ""
+
+
+def support(parts: Sequence[PartEvidence]) -> str:
+    """Return how many pairs are shown one by one, on how many splits they are as claimed, and the largest plain p."""
+    n_splits = max((part.n_splits for part in parts), default=0)
+    if n_splits <= 1:
         return ""
-    in_order = sum(part.as_claimed is True for part in parts)
     shown = sum(part.p is not None and part.p <= ALPHA for part in parts)
-    wins = sum(part.wins for part in parts)
+    wins, trials = sum(part.wins for part in parts), sum(part.n_splits for part in parts)
     plain = [part.plain for part in parts if part.plain is not None]
     largest = f", largest uncorrected p {max(plain):.2g}" if plain else ""
-    return f"; {in_order} of {len(parts)} pairs in order, {shown} shown, on {wins} of {n_splits} splits{largest}"
+    pairs = f"{shown} of {len(parts)} pairs shown one by one"
+    return f"; {pairs}, as claimed on {wins} of {trials} splits of pairs{largest}"
 
 
 def _named(method: str, ours: Values) -> str:
@@ -222,15 +241,13 @@ _STAND_IN = {
     "fails": "the methods came out in another order here",
     "undecided": "the order is undecided here",
 }
-
-
 _THERE = {"holds": "borne out", "fails": "contradicted", "undecided": "undecided"}
 
 
-def claim_line(text: str, ordering: str, grade: str, how: str) -> str:
-    """Return the verdict on a claim in words."""
+def _found(ordering: str, grade: str, how: str) -> str:
+    """Return in words what became of a claim on data of a grade."""
     if grade == "related":
-        return f"claim '{text}': on a related collection, where it is {_THERE[ordering]} ({how})"
+        return f"on a related collection, where it is {_THERE[ordering]} ({how})"
     if grade == "stand-in":
-        return f"claim '{text}': on stand-in data, says nothing about the paper ({_STAND_IN[ordering]})"
-    return f"claim '{text}': {ordering} ({GRADES[grade]}; {how})"
+        return f"on stand-in data, says nothing about the paper ({_STAND_IN[ordering]})"
+    return f"{ordering} ({GRADES[grade]}; {how})"

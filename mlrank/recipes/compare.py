@@ -147,7 +147,9 @@ def _notes(
     if n_splits == 1:
         notes.append("one split: no test is possible, so no claim is decided")
     elif n_splits > 1:
-        notes.append(f"mean ± standard deviation over {n_splits} splits; rules of the verdicts: mlrank explain matches")
+        notes.append(f"mean ± standard deviation over {n_splits} splits")
+    if grade != "stand-in":
+        notes.append("rules of the verdicts: mlrank explain VERDICT")
     if grade == "stand-in":
         notes.append("no differences are given: numbers on stand-in data cannot be set against the paper's")
     missing = list(dict.fromkeys(cell.method for cell in cells if cell.ours is None))

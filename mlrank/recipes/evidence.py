@@ -60,10 +60,11 @@ def better(better: FloatArray | None, worse: FloatArray | None, sign: float, tes
     d = sign * (better - worse)
     mean = float(d.mean())
     as_claimed = None if abs(mean) <= TIE else mean > 0
-    wins, p = int(np.count_nonzero(d > TIE)), _above(d, test_share)
-    if p is None:
+    wins, found = int(np.count_nonzero(d > TIE)), _above(d, test_share)
+    if found is None:
         return PartEvidence(as_claimed, wins=wins, n_splits=d.size)
-    return PartEvidence(as_claimed, p, 1.0 - p, _above(d, 0.0), wins, d.size)
+    p, plain = found
+    return PartEvidence(as_claimed, p, 1.0 - p, plain, wins, d.size)
 
 
 def within(one: FloatArray | None, other: FloatArray | None, most: float, test_share: float) -> PartEvidence:
@@ -71,22 +72,23 @@ def within(one: FloatArray | None, other: FloatArray | None, most: float, test_s
     if one is None or other is None:
         return PartEvidence(None)
     d = one - other
-    as_claimed = abs(float(d.mean())) <= most
+    as_claimed = abs(float(d.mean())) <= most + TIE
+    wins = int(np.count_nonzero(np.abs(d) <= most + TIE))
     above, below = _above(d + most, test_share), _above(most - d, test_share)
-    wins = int(np.count_nonzero(np.abs(d) <= most))
     if above is None or below is None:
         return PartEvidence(as_claimed, wins=wins, n_splits=d.size)
-    plain = max(_above(d + most, 0.0) or 0.0, _above(most - d, 0.0) or 0.0)
-    contrary = min(1.0, 2.0 * min(1.0 - above, 1.0 - below))
-    return PartEvidence(as_claimed, max(above, below), contrary, plain, wins, d.size)
+    p, plain = map(max, above, below)
+    contrary = min(1.0, 2.0 * min(1.0 - above[0], 1.0 - below[0]))
+    return PartEvidence(as_claimed, p, contrary, plain, wins, d.size)
 
 
-def _above(d: FloatArray, test_share: float) -> float | None:
-    """Return the one-sided p-value that the mean is above 0; None where no test is possible."""
-    test = resampled_t(d, test_share)
-    if test is None:
+def _above(d: FloatArray, test_share: float) -> tuple[float, float] | None:
+    """Return one-sided p-values that the mean is above 0, corrected and plain; None where no test is possible."""
+    corrected, plain = resampled_t(d, test_share), resampled_t(d, 0.0)
+    if corrected is None or plain is None:
         return None
-    return test.p / 2 if test.t > 0 else 1.0 - test.p / 2
+    p, other = (test.p / 2 if test.t > 0 else 1.0 - test.p / 2 for test in (corrected, plain))
+    return p, other
 
 
 def partial_conjunction(ps: Sequence[float], needed: int) -> float:

@@ -66,9 +66,9 @@ def _head(outcomes: Sequence[TableOutcome]) -> list[str]:
     cells = _counts(CELL_VERDICTS, (cell.verdict for comparison in found for cell in comparison.cells))
     claims = _counts(CLAIM_COLUMNS, (claim.verdict for comparison in found for claim in comparison.claims))
     return [
-        "Written by `mlrank reproduce all`, from runs of the recipes' default grids. In each row the first four counts "
-        "are of numbers of the paper, the next four of its claims; `mlrank explain matches` (close, differs, holds, "
-        "fails, undecided) gives the rules.",
+        "Written by `mlrank reproduce all`, from runs of the recipes' default grids. In each row the first "
+        f"{len(CELL_VERDICTS)} counts are of numbers of the paper, the next {len(CLAIM_COLUMNS)} of its claims; "
+        f"`mlrank explain` gives the rule of each: {', '.join(dict.fromkeys([*CELL_VERDICTS, *CLAIM_COLUMNS]))}.",
         "",
         f"- software: mlrank {', '.join(versions) or 'unknown'}, commit {', '.join(commits) or 'unknown'}",
         f"- machine: {markdown('; '.join(machines) or 'unknown')}; every fit with 1 thread",

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import t as student_t
 
 from mlrank.arrays import FloatArray
 from mlrank.recipes.evidence import ALPHA
@@ -34,18 +33,22 @@ CELL_VERDICTS: Mapping[str, str] = {
 }
 
 _BY = "corrected resampled t-test (Nadeau & Bengio), one-sided, over the splits"
+_ON_TOP = (
+    "Holm's correction over all claims of the table comes on top. Where a difference is the same on each of several "
+    "splits there is nothing to test, and its sign counts."
+)
 CLAIM_VERDICTS: Mapping[str, str] = {
     "holds": f"What a claim says is shown in each of its metrics at {ALPHA:g}, by the {_BY}: all pairs of methods, so "
-    "the largest p-value counts (of a claim on the best k, the k-th largest, times k). Holm's correction over the "
-    "claims of the table comes on top.",
+    f"the largest p-value counts (of a claim on the best k, the k-th largest, times k). {_ON_TOP}",
     "fails": f"The contrary of a part of the claim is shown at {ALPHA:g} by the {_BY}: the smallest p-value, times the "
     "number of pairs and of metrics (of a claim on the best k, the k-th smallest, times the pairs less k - 1 and the "
-    "metrics). Holm's correction over the claims of the table comes on top.",
+    f"metrics). {_ON_TOP}",
     "undecided": "Neither the claim nor its contrary is shown, or values are tied or missing, or there is one split, "
     "of which the order alone says little.",
     "other data": "The claim was judged on a related collection: what is found there, in the line of the claim, is "
     "about that collection and not about the paper's.",
-    "contradicts its own table": "The numbers that the paper prints do not bear the claim out, so nothing of ours can.",
+    "contradicts its own table": "The numbers that the paper prints have a part of the claim the other way round, "
+    "whatever ours are. Claims that methods are close are left out: their margins are ours, not the paper's.",
 }
 
 
@@ -69,11 +72,7 @@ def printed_decimals(numbers: Iterable[float | None]) -> int:
 
 
 def judge_cell(
-    values: FloatArray | None,
-    paper: float | None,
-    grade: str,
-    decimals: int,
-    spread: float | None = None,
+    values: FloatArray | None, paper: float | None, grade: str, decimals: int, spread: float | None = None
 ) -> CellVerdict:
     """Return what our values over the splits say of the paper's number.
 
@@ -112,8 +111,10 @@ def _interval(values: FloatArray, paper: float, spread: float | None) -> tuple[b
     """Return whether new partitions of the data could give the paper's mean, and that in words.
 
     Both means are over as many splits, drawn anew from the same rows, so the variance of their difference is the sum
-    of the two variances of a mean.
+    of the two variances of a mean. One variance estimated for both has the degrees of freedom of one sample.
     """
+    from scipy.stats import t as student_t
+
     n = values.size
     if n == 1:
         return False, "one split gives no interval"
@@ -121,13 +122,12 @@ def _interval(values: FloatArray, paper: float, spread: float | None) -> tuple[b
     if np.ptp(values) == 0 and not spread:
         return False, f"the same on {n} splits, so no interval"
     theirs, freedom = (variance, n - 1) if spread is None else (spread**2, 2 * (n - 1))
-    difference = float(values.mean()) - paper
-    error = math.sqrt((variance + theirs) / n)
-    p = float(2 * student_t.sf(abs(difference) / error, freedom))
-    reach = float(student_t.ppf(0.975, freedom)) * error
     mean = float(values.mean())
-    inside = abs(difference) <= reach
+    error = math.sqrt((variance + theirs) / n)
+    p = float(2 * student_t.sf(abs(mean - paper) / error, freedom))
+    reach = float(student_t.ppf(0.975, freedom)) * error
+    inside = abs(mean - paper) <= reach
     side = "within" if inside else "outside"
-    how = "ours and its own spread" if spread is not None else "our spread for both"
+    how = "our spread for both" if spread is None else "our spread and its own"
     ends = f"{mean - reach:.4f} to {mean + reach:.4f}"
     return inside, f"paper's {side} the 95% interval {ends} of a mean over {n} new splits by {how} ({say_p(p)})"

@@ -3,6 +3,7 @@
 from mlrank.stats.datasets import OverDatasets, compare_datasets
 from mlrank.stats.gather import Repeats, gather, label_records
 from mlrank.stats.paired import ResampledT, resampled_t
+from mlrank.stats.ranks import holm
 from mlrank.stats.splits import LabelTests, OverSplits, by_label, compare_labels, compare_splits
 from mlrank.stats.words import (
     cautions_of_datasets,
@@ -26,6 +27,7 @@ __all__ = [
     "compare_labels",
     "compare_splits",
     "gather",
+    "holm",
     "label_records",
     "resampled_t",
     "say_datasets",

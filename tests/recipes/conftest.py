@@ -1,6 +1,9 @@
+import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from scipy import stats
 
 from mlrank.records.run import MetricRecord
 from tests.tables.conftest import make_record
@@ -30,6 +33,42 @@ expected:
 claims:
   - {text: "B > A", metrics: [f1_macro, ranking_loss], order: [B, A]}
 """
+
+
+# Test rows for each training row in the records that `make` makes.
+SHARE = 4 / 6
+# What is added to each method's value on each split: means stay, differences vary a little.
+JITTER = {"A": (0, 2, -2, 0), "B": (1, 0, 0, -1), "D": (0, -1, 0, 1), "E": (1, 1, -1, -1)}
+
+
+def p_above(d):
+    """Return the one-sided p of Nadeau & Bengio's test, from their formula."""
+    t = np.mean(d) / math.sqrt((1 / len(d) + SHARE) * np.var(d, ddof=1))
+    return stats.t.sf(t, len(d) - 1)
+
+
+def on_splits(method, value):
+    """Return the values on four splits of a method whose mean is `value`."""
+    return value + np.array(JITTER[method]) / 256
+
+
+@pytest.fixture
+def over_splits(make):
+    """Make records of each method on four splits, {method: {metric: mean}}."""
+
+    def records(means, **settings):
+        return [
+            make(
+                method,
+                f"r{i}",
+                **{m: None if v is None else on_splits(method, v)[i] for m, v in of.items()},
+                **settings,
+            )
+            for method, of in means.items()
+            for i in range(4)
+        ]
+
+    return records
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from mlrank.recipes import compare, comparison_to_rich, render_comparison
+from tests.recipes.conftest import on_splits, p_above
 
 
 def judged(recipe, records, place=1):
@@ -28,43 +29,65 @@ def test_ours_is_the_mean_beside_the_papers_number_and_the_difference(recipe, ma
         ("A", "ranking_loss"): (0.2, 0.25, pytest.approx(0.05)),
         ("B", "f1_macro"): (0.625, 0.5, -0.125),
     }
-    assert comparison.notes[1].startswith("mean ± standard deviation over 2 splits")
+    assert comparison.notes[1:3] == (
+        "mean ± standard deviation over 2 splits",
+        "rules of the verdicts: mlrank explain VERDICT",
+    )
     # B is worse in f1_macro, which two splits do not show, and better (lower) in ranking_loss, by as much on both
     assert claim.verdict == "undecided"
     assert claim.details == (
-        "f1_macro, best first: A 0.6250, B 0.5000: undecided, p = 0.68",
-        "ranking_loss, best first: B 0.1250, A 0.2500",
+        # The differences are 0 and -1/4: plain t = -1, so p = 3/4.
+        "f1_macro, best first: A 0.6250, B 0.5000; 0 of 1 pairs shown one by one, as claimed on 0 of 2 splits of "
+        "pairs, largest uncorrected p 0.75; not shown, p = 0.68",
+        "ranking_loss, best first: B 0.1250, A 0.2500; 0 of 1 pairs shown one by one, as claimed on 2 of 2 splits of "
+        "pairs",
     )
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "verdict"),
-    [
-        ((0.5, 0.2), (0.6, 0.1), "holds"),
-        ((0.5, 0.1), (0.6, 0.2), "fails"),
-        ((0.6, 0.2), (0.5, 0.1), "fails"),
-        ((0.5, 0.2), (0.5, 0.1), "undecided"),
-        ((0.3, 0.2), (0.1 + 0.2, 0.1), "undecided"),
-        ((0.5, 0.2), (None, 0.1), "undecided"),
-        ((0.5, 0.1), (None, 0.2), "fails"),
-    ],
-)
-def test_a_claim_holds_in_every_metric_or_fails_in_one_or_is_undecided(recipe, make, a, b, verdict):
+PAIRS = [
+    ((0.5, 0.2), (0.6, 0.1), "holds"),
+    ((0.5, 0.1), (0.6, 0.2), "fails"),
+    ((0.6, 0.2), (0.5, 0.1), "fails"),
+    ((0.5, 0.2), (0.5, 0.1), "undecided"),
+    ((0.3, 0.2), (0.1 + 0.2, 0.1), "undecided"),
+    ((0.5, 0.2), (None, 0.1), "undecided"),
+    ((0.5, 0.1), (None, 0.2), "fails"),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "verdict"), PAIRS)
+def test_a_claim_holds_in_every_metric_or_fails_in_one_or_is_undecided(recipe, over_splits, a, b, verdict):
+    metrics = ("f1_macro", "ranking_loss")
+    _, claim = judged(recipe, over_splits({m: dict(zip(metrics, v, strict=True)) for m, v in (("A", a), ("B", b))}))
+    assert (claim.verdict, claim.ordering) == (verdict, verdict)
+    # From scratch: it holds if the larger of the two p-values is small, it fails if twice the smaller contrary one is.
+    ahead = [sign * (on_splits("B", y) - on_splits("A", x)) for sign, x, y in zip((1, -1), a, b, strict=True) if y]
+    holds, fails = max(map(p_above, ahead)), 2 * min(p_above(-d) for d in ahead)
+    shown = "fails" if fails <= 0.05 else "holds" if holds <= 0.05 and len(ahead) == 2 else "undecided"
+    assert shown == verdict
+    if len(ahead) == 2:
+        assert claim.p == pytest.approx(fails if verdict == "fails" else holds)
+
+
+@pytest.mark.parametrize(("a", "b", "verdict"), PAIRS)
+def test_one_split_decides_no_claim(recipe, make, a, b, verdict):
     records = [make("A", f1_macro=a[0], ranking_loss=a[1]), make("B", f1_macro=b[0], ranking_loss=b[1])]
     comparison, claim = judged(recipe, records)
-    assert (claim.verdict, claim.ordering) == (verdict, verdict)
-    assert claim.line == f"claim 'B > A': {verdict} (same data and split; order only, no test possible: one split)"
-    assert claim.p is None
-    assert comparison.notes[1] == "one split: no test is possible, a claim is judged by the order of the values alone"
+    assert (claim.verdict, claim.ordering, claim.p) == ("undecided", "undecided", None)
+    assert claim.line == "claim 'B > A': undecided (same data and split; no test possible: one split)"
+    assert claim.details[1].count(";") == 0  # nothing on wins and p-values
+    assert comparison.notes[1] == "one split: no test is possible, so no claim is decided"
 
 
-def test_a_wrong_pair_fails_a_claim_although_the_method_between_is_missing(recipe, make):
+def test_a_wrong_pair_fails_a_claim_although_the_method_between_is_missing(recipe, over_splits):
     claim = recipe.claims[0].model_copy(update={"order": ("B", "C", "A"), "metrics": ("f1_macro",)})
     longer = recipe.model_copy(update={"claims": (claim,)})
-    assert judged(longer, [make("A", f1_macro=0.6), make("B", f1_macro=0.5)])[1].verdict == "fails"
-    _, missing = judged(longer, [make("A", f1_macro=0.4), make("B", f1_macro=0.5)])
+    assert judged(longer, over_splits({"A": {"f1_macro": 0.6}, "B": {"f1_macro": 0.5}}))[1].verdict == "fails"
+    _, missing = judged(longer, over_splits({"A": {"f1_macro": 0.4}, "B": {"f1_macro": 0.5}}))
     assert missing.verdict == "undecided"
-    assert missing.details == ("f1_macro, best first: B 0.5000, A 0.4000, C missing",)
+    (detail,) = missing.details
+    assert detail.startswith("f1_macro, best first: B 0.5000, A 0.4000, C missing; 1 of 3 pairs shown one by one, as ")
+    assert "as claimed on 4 of 4 splits of pairs" in detail
 
 
 @pytest.mark.parametrize("broken", [{"status": "failed"}, {"f1_macro": None}, None])
@@ -103,9 +126,8 @@ HELD = {"A": {"f1_macro": 0.5, "ranking_loss": 0.2}, "B": {"f1_macro": 0.625, "r
 
 
 @pytest.mark.parametrize(("place", "dataset", "stand_in"), [(2, "fake", True), (2, "fake", False), (1, "real", True)])
-def test_nothing_is_compared_on_stand_in_data_however_they_got_in(recipe, make, place, dataset, stand_in):
-    records = [make(method, dataset=dataset, stand_in=stand_in, **values) for method, values in HELD.items()]
-    comparison, claim = judged(recipe, records, place)
+def test_nothing_is_compared_on_stand_in_data_however_they_got_in(recipe, over_splits, place, dataset, stand_in):
+    comparison, claim = judged(recipe, over_splits(HELD, dataset=dataset, stand_in=stand_in), place)
     assert comparison.grade == "stand-in"
     assert (claim.verdict, claim.ordering) == ("not comparable", "holds")
     assert [cell.difference for cell in comparison.cells] == [None] * 3
@@ -121,18 +143,24 @@ def test_nothing_is_compared_on_stand_in_data_however_they_got_in(recipe, make, 
 
 
 @pytest.mark.parametrize(
-    ("grade", "words"),
-    [("exact", "same data and split"), ("same-source", "same source, new sample"), ("related", "related collection")],
+    ("grade", "words", "verdict", "found"),
+    [
+        ("exact", "same data and split", "holds", "holds (same data and split; "),
+        ("same-source", "same source, new sample", "holds", "holds (same source, new sample; "),
+        ("related", "related collection", "other data", "on a related collection, where it is borne out ("),
+    ],
 )
-def test_every_grade_is_in_the_title_and_in_the_verdict(recipe, make, grade, words):
+def test_every_grade_is_in_the_title_and_in_the_verdict(recipe, over_splits, grade, words, verdict, found):
     option = recipe.data[1].model_copy(update={"grade": grade})
-    comparison = compare(recipe, option, [make(method, **values) for method, values in HELD.items()])
+    comparison = compare(recipe, option, over_splits(HELD))
     assert comparison.title == f"Table 9 of Somebody, 2000 beside ours on real ({words})"
-    assert comparison.claims[0].line == f"claim 'B > A': holds ({words}; order only, no test possible: one split)"
+    (claim,) = comparison.claims
+    assert (claim.verdict, claim.ordering) == (verdict, "holds")
+    assert claim.line.startswith(f"claim 'B > A': {found}corrected resampled t-test over 4 splits, one-sided, p ")
 
 
-def test_files_of_the_user_are_whatever_is_not_in_the_catalogue(recipe, make):
-    records = [make(method, dataset="mine", **values) for method, values in HELD.items()]
+def test_files_of_the_user_are_whatever_is_not_in_the_catalogue(recipe, make, over_splits):
+    records = over_splits(HELD, dataset="mine")
     comparison, claim = judged(recipe, [*records, make("A", dataset="real", f1_macro=0.9, ranking_loss=0.0)], 0)
     assert comparison.dataset == "mine"
     assert claim.verdict == "holds"
@@ -152,7 +180,7 @@ def test_markdown_shows_paper_ours_and_difference(comparison):
     assert rows[0] == ["method", *(f"f1_macro {name}" for name in columns), *(f"ranking_loss {n}" for n in columns)]
     assert rows[2] == ["A", "0.5000", "0.5000", "+0.0000", "matches", "0.2000", "0.2500", "+0.0500", "differs"]
     assert rows[3] == ["B", "0.6250", "0.6000", "-0.0250", "differs", "-", "-", "-", "-"]
-    assert r"- claim 'B \> A': undecided (same data and split; order only, no test possible: one split)" in lines
+    assert r"- claim 'B \> A': undecided (same data and split; no test possible: one split)" in lines
     assert "- differs: A ranking_loss: 0.050 above the paper's; one split gives no interval" in lines
     assert "- protocol: nothing was left open" in lines
 
@@ -187,6 +215,6 @@ def test_the_terminal_shows_the_verdict_and_the_order(comparison):
     buffer = io.StringIO()
     Console(file=buffer, width=120).print(comparison_to_rich(comparison))
     lines = buffer.getvalue().splitlines()
-    assert "claim 'B > A': undecided (same data and split; order only, no test possible: one split)" in lines
+    assert "claim 'B > A': undecided (same data and split; no test possible: one split)" in lines
     assert "  f1_macro, best first: B 0.6000, A 0.5000" in lines
     assert "  ranking_loss, best first: A 0.2500, B missing" in lines

@@ -56,26 +56,33 @@ def with_claim(folder, claim):
     return load_recipe("tiny", folder)
 
 
-def test_pairs_are_judged_one_by_one_and_the_wrong_ones_named(folder, make):
+def test_pairs_are_judged_one_by_one_and_the_wrong_ones_named(folder, over_splits):
     claim = "{text: all better, metrics: [f1_macro], pairs: [[B, A], [A, B]]}"
     recipe = with_claim(folder, claim)
-    records = [make("A", f1_macro=0.5), make("B", f1_macro=0.75)]
+    records = over_splits({"A": {"f1_macro": 0.5}, "B": {"f1_macro": 0.75}})
     (result,) = compare(recipe, recipe.data[1], records).claims
-    assert result.verdict == "fails"
-    assert result.details == ("f1_macro: 1 of 2 pairs in this order; not A 0.5000 and B 0.7500",)
+    assert (result.ordering, result.verdict) == ("fails", "contradicts its own table")  # it prints B above A
+    # B is ahead on all four splits, so one pair is and the other is not; of the second, p is nearly 1.
+    assert result.details == (
+        "f1_macro: 1 of 2 pairs in this order; not A 0.5000 and B 0.7500; 1 of 2 pairs shown one by one, as claimed on "
+        "4 of 8 splits of pairs, largest uncorrected p 1; the contrary shown, p < 0.001",
+    )
     recipe = with_claim(folder, claim.replace(", [A, B]", ""))
     assert compare(recipe, recipe.data[1], records).claims[0].verdict == "holds"
-    (missing,) = compare(recipe, recipe.data[1], records[:1]).claims
+    (missing,) = compare(recipe, recipe.data[1], records[:4]).claims
     assert missing.verdict == "undecided"
     assert missing.details == ("f1_macro: 0 of 1 pairs in this order; not B missing and A 0.5000",)
 
 
-@pytest.mark.parametrize(("within", "verdict"), [(0.25, "holds"), (0.2, "fails")])
-def test_closeness_is_judged_whichever_is_better(folder, make, within, verdict):
+@pytest.mark.parametrize(("within", "verdict"), [(0.28, "holds"), (0.25, "undecided"), (0.22, "fails")])
+def test_closeness_is_judged_whichever_is_better(folder, make, over_splits, within, verdict):
     recipe = with_claim(folder, f"{{text: close, metrics: [ranking_loss], close: [[A, B], [B, A]], within: {within}}}")
-    records = [make("A", ranking_loss=0.5), make("B", ranking_loss=0.75)]
+    records = over_splits({"A": {"ranking_loss": 0.5}, "B": {"ranking_loss": 0.75}})
     (result,) = compare(recipe, recipe.data[1], records).claims
     assert result.verdict == verdict
+    assert f"pairs within {within:g} of each other (a margin of ours)" in result.details[0]
+    once = [make("A", ranking_loss=0.5), make("B", ranking_loss=0.75)]
+    assert compare(recipe, recipe.data[1], once).claims[0].verdict == "undecided"
     assert compare(recipe, recipe.data[2], []).claims[0].verdict == "not comparable"
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from mlrank.config import config_of
 from mlrank.datasets import load_dataset
@@ -23,6 +24,7 @@ from mlrank.recipes import (
     times_mapping,
 )
 from mlrank.records.run import FitRecord, TimeInfo
+from tests.recipes.conftest import p_above
 
 PLANE = {"centres": [[-1, 0], [1, 0]], "spreads": [0.5, 0.5], "sizes": [6, 4], "extent": 2, "steps": 3, "seed": 3}
 
@@ -97,10 +99,13 @@ class TestTimes:
 
     def test_the_first_is_set_against_each_of_the_others(self, folder, make):
         comparison, claim = self.judged(folder, make, (30.0, 50.0), (8.0, 8.0))
-        assert claim.ordering == "holds"
+        # Against the third the ratio is 4 on both splits: nothing to test, so the p-value is of the slow one.
+        assert (claim.ordering, claim.p) == ("holds", pytest.approx(p_above(np.log((15.0, 25.0)))))
         assert claim.details == (
-            "slow took 20.0 times as long as fast; the paper's ratio is 50",
-            "third took 4.0 times as long as fast; the paper's ratio is 2",
+            "slow took 20.0 times as long as fast; the paper's ratio is 50; 1 of 1 pairs shown one by one, as claimed "
+            f"on 2 of 2 splits of pairs, largest uncorrected p {self.plain((15.0, 25.0)):.2g}",
+            "third took 4.0 times as long as fast; the paper's ratio is 2; 0 of 1 pairs shown one by one, as claimed "
+            "on 2 of 2 splits of pairs",
         )
         cells = {cell.method: cell for cell in comparison.cells}
         assert (cells["slow"].paper_spread, cells["slow"].ours_spread) == (7.5, pytest.approx(200**0.5))
@@ -108,11 +113,28 @@ class TestTimes:
         assert "100.00 ± 7.50" in text
         assert "40.00 ± 14.14" in text
 
+    @staticmethod
+    def plain(ratios):
+        """Return the one-sided p of the plain t-test that the mean logarithm is above 0."""
+        return stats.ttest_1samp(np.log(ratios), 0.0, alternative="greater").pvalue
+
     @pytest.mark.parametrize(
-        ("slow", "third", "ordering"), [((30.0,), (1.0,), "fails"), ((30.0,), (), "undecided"), ((1.0,), (), "fails")]
+        ("slow", "third", "ordering"),
+        [
+            ((30.0, 31.0, 29.0), (1.0, 1.1, 0.9), "fails"),
+            ((30.0, 31.0, 29.0), (), "undecided"),
+            ((1.0, 1.1, 0.9), (), "fails"),
+            ((30.0, 31.0, 29.0), (8.0, 8.2, 8.4), "holds"),
+        ],
     )
     def test_one_that_is_faster_is_enough_to_fail(self, folder, make, slow, third, ordering):
-        assert self.judged(folder, make, slow, third, fast=(2.0,))[1].ordering == ordering
+        _, claim = self.judged(folder, make, slow, third, fast=(2.0, 2.1, 2.0))
+        assert claim.ordering == ordering
+
+    def test_times_on_one_split_decide_nothing(self, folder, make):
+        _, claim = self.judged(folder, make, (30.0,), (8.0,), fast=(2.0,))
+        assert (claim.verdict, claim.p) == ("undecided", None)
+        assert claim.details[0] == "slow took 15.0 times as long as fast; the paper's ratio is 50"
 
     def test_times_may_be_repeated_less_often(self, folder):
         recipe = with_text(folder, TIMES)

@@ -21,6 +21,7 @@ from mlrank.recipes import (
 )
 from mlrank.records.run import FitRecord
 from mlrank.tables import render_grids
+from tests.recipes.conftest import on_splits, p_above
 from tests.recipes.test_times import TIMES, judged, run
 
 NAMES = ("corel5k", "mediamill-slrm", "msrc", "sun")
@@ -204,21 +205,28 @@ BEST = "{text: t, metrics: [f1_macro], best: B, among: [A, D], places: 2}"
         (0.5, None, 0.6, "undecided", "undecided"),
     ],
 )
-def test_being_among_the_best_is_judged_by_how_many_are_better(folder, make, a, b, d, first, second):
+def test_being_among_the_best_is_judged_by_how_many_are_better(folder, over_splits, a, b, d, first, second):
     recipe = with_best(folder, BEST)
     values = {"A": a, "B": b, "D": d}
-    records = [make(method, f1_macro=value) for method, value in values.items() if value is not None]
+    records = over_splits({method: {"f1_macro": value} for method, value in values.items() if value is not None})
     for places, verdict in ((1, first), (2, second)):
         changed = recipe.model_copy(update={"claims": (recipe.claims[0].model_copy(update={"places": places}),)})
         (claim,) = compare(changed, recipe.data[1], records).claims
         assert claim.verdict == verdict
+        once = [record for record in records if record.split == "r0"]
+        assert compare(changed, recipe.data[1], once).claims[0].verdict == "undecided"
+        if None not in values.values():  # as many as needed, the p of the k-th largest, times k: from scratch
+            ps = sorted(p_above(on_splits("B", b) - on_splits(other, values[other])) for other in "AD")
+            holds = ps[1] if places == 1 else 2 * ps[0]
+            assert (holds <= 0.05) == (verdict == "holds")
     if b == 0.75 and a == 0.5:
-        assert claim.details == ("f1_macro, best first: B 0.7500, D 0.6000, A 0.5000",)
+        assert claim.details[0].startswith("f1_macro, best first: B 0.7500, D 0.6000, A 0.5000; 2 of 2 pairs shown ")
 
 
-def test_lower_is_better_where_it_is(folder, make):
+def test_lower_is_better_where_it_is(folder, over_splits):
     recipe = with_best(folder, BEST.replace("f1_macro", "ranking_loss").replace("places: 2", "places: 1"))
-    records = [make("A", ranking_loss=0.3), make("B", ranking_loss=0.1), make("D", ranking_loss=0.2)]
+    means = {"A": 0.3, "B": 0.1, "D": 0.2}
+    records = over_splits({method: {"ranking_loss": mean} for method, mean in means.items()})
     assert compare(recipe, recipe.data[1], records).claims[0].verdict == "holds"
 
 
@@ -256,4 +264,9 @@ def test_faster_may_mean_so_many_times_faster(folder, make, factor, verdict):
     path = folder / "tiny.yaml"
     path.write_text(f"{path.read_text()}{TIMES}  factor: {factor}\n")
     recipe = load_recipe("tiny", folder)
-    assert judged(recipe, [run(make, "slow", 30.0), run(make, "fast", 2.0)])[1].verdict == verdict
+    records = [run(make, "slow", seconds, split=f"r{i}") for i, seconds in enumerate((30.0, 30.3, 29.7))]
+    records += [run(make, "fast", 2.0, split=f"r{i}") for i in range(3)]
+    _, claim = judged(recipe, records)
+    assert claim.verdict == verdict
+    margin = f"at least {factor} times is asked for (a margin of ours)"
+    assert (margin in claim.details[0]) == (factor > 1)

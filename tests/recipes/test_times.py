@@ -32,6 +32,12 @@ def run(make, method, seconds, converged=True, **settings):
     return replace(make(method, **settings), time=TimeInfo(fit=seconds), info=info)
 
 
+def timed_on_splits(make, slow, fast, **settings):
+    """Make three fits of each method, of about as many seconds; settings are those of the slow one's."""
+    records = [run(make, "slow", slow * more, split=f"r{i}", **settings) for i, more in enumerate((1.0, 1.01, 0.99))]
+    return records + [run(make, "fast", fast, split=f"r{i}") for i in range(3)]
+
+
 def judged(recipe, records, place=1):
     comparison = compare_times(recipe, recipe.times, recipe.data[place], records)
     (claim,) = comparison.claims
@@ -43,7 +49,8 @@ def test_seconds_stand_beside_the_papers_and_the_ratio_is_told(timed, make):
     comparison, claim = judged(timed, records)
     found = {cell.method: (cell.metric, cell.paper, cell.ours, cell.difference) for cell in comparison.cells}
     assert found == {"slow": ("seconds", 100.0, 30.0, None), "fast": ("seconds", 2.0, 2.0, None)}
-    assert (claim.verdict, claim.ordering) == ("holds", "holds")
+    assert (claim.verdict, claim.ordering) == ("undecided", "undecided")
+    assert claim.line == "claim 'fast is faster': undecided (same data and split; no test possible: one split)"
     assert claim.details == ("slow took 15.0 times as long as fast; the paper's ratio is 50",)
     assert comparison.title == "Table 10 of Somebody, 2000 beside ours on real (same data and split)"
     assert "slow (r0): reached an optimality of 5.0e-02 after 7 iterations" in comparison.notes
@@ -69,17 +76,18 @@ def test_the_paper_may_print_no_seconds(timed, make):
 
 
 def test_a_slow_method_that_was_stopped_early_took_more_than_that(timed, make):
-    comparison, claim = judged(timed, [run(make, "slow", 30.0, converged=False), run(make, "fast", 2.0)])
+    comparison, claim = judged(timed, timed_on_splits(make, 30.0, 2.0, converged=False))
     assert claim.ordering == "holds"
     assert claim.details[0].startswith("slow took more than 15.0 times as long as fast")
     assert "slow (r0): stopped at an optimality of 9.0e-01 after 7 iterations" in comparison.notes
     # Stopped before the fast one was through, it may have been slower or not.
-    _, claim = judged(timed, [run(make, "slow", 1.0, converged=False), run(make, "fast", 2.0)])
+    _, claim = judged(timed, timed_on_splits(make, 1.0, 2.0, converged=False))
     assert claim.ordering == "undecided"
 
 
 def test_a_claim_can_fail_or_be_undecided(timed, make):
-    assert judged(timed, [run(make, "slow", 1.0), run(make, "fast", 2.0)])[1].verdict == "fails"
+    assert judged(timed, timed_on_splits(make, 1.0, 2.0))[1].verdict == "fails"
+    assert judged(timed, timed_on_splits(make, 30.0, 2.0))[1].verdict == "holds"
     for records in ([], [run(make, "slow", 9.0)], [run(make, "slow", 9.0), run(make, "fast", 2.0, converged=False)]):
         _, claim = judged(timed, records)
         assert claim.verdict == "undecided"
@@ -91,7 +99,23 @@ def test_a_claim_can_fail_or_be_undecided(timed, make):
 def test_stand_in_data_are_not_comparable(timed, make):
     records = [run(make, "slow", 30.0, dataset="fake", stand_in=True), run(make, "fast", 2.0, dataset="fake")]
     _, claim = judged(timed, records, place=2)
-    assert (claim.verdict, claim.ordering) == ("not comparable", "holds")
+    assert (claim.verdict, claim.ordering) == ("not comparable", "undecided")
+
+
+@pytest.mark.parametrize(
+    ("slow", "factor", "verdict"),
+    [(100.0, 1, "holds"), (1.5, 1, "contradicts its own table"), (10.0, 9, "holds"), (None, 1, "holds")],
+)
+def test_the_papers_own_seconds_may_deny_its_claim(timed, make, slow, factor, verdict):
+    """By how much it must be faster is ours, so 5 times where 9 are asked for denies nothing."""
+    update = {"expected": {"slow": slow, "fast": 2.0}, "factor": factor}
+    recipe = timed.model_copy(update={"times": timed.times.model_copy(update=update)})
+    _, claim = judged(recipe, timed_on_splits(make, 30.0, 2.0))
+    assert (claim.verdict, claim.ordering) == (verdict, "holds")
+    if slow == 1.5:
+        assert claim.line.startswith(
+            "claim 'fast is faster': contradicts its own table (slow 1.5 and fast 2 seconds as printed); ours: holds ("
+        )
 
 
 def test_the_experiment_is_the_recipes_with_the_methods_timed(timed):

@@ -187,7 +187,7 @@ def _evidence(claim: Claim, metric: str, ours: Values, share: float) -> Evidence
     sign = METRICS[metric].sign
     if claim.best is not None:
         parts = {(claim.best, m): better(ours[claim.best], ours[m], sign, share) for m in ours if m != claim.best}
-        return parts, len(parts) - claim.places + 1, f"{metric}, best first: {_listed(ours, sign)}"
+        return parts, len(parts) - claim.places + 1, _ranked(metric, parts, ours, sign)
     if claim.close:
         parts = {(a, b): within(ours[a], ours[b], claim.within, share) for a, b in claim.close}
         margin = f"within {claim.within:g} of each other (a margin of ours)"
@@ -195,8 +195,13 @@ def _evidence(claim: Claim, metric: str, ours: Values, share: float) -> Evidence
     pairs = claim.pairs or tuple(combinations(claim.order or (), 2))
     parts = {(a, b): better(ours[a], ours[b], sign, share) for a, b in pairs}
     if claim.order:
-        return parts, len(parts), f"{metric}, best first: {_listed(ours, sign)}"
+        return parts, len(parts), _ranked(metric, parts, ours, sign)
     return parts, len(parts), _in_words(metric, "in this order", parts, ours)
+
+
+def _ranked(metric: str, found: Mapping[tuple[str, str], PartEvidence], ours: Values, sign: float) -> str:
+    in_order = sum(part.as_claimed is True for part in found.values())
+    return f"{metric}, best first: {_listed(ours, sign)}; {in_order} of {len(found)} pairs as claimed"
 
 
 def _in_words(metric: str, how: str, found: Mapping[tuple[str, str], PartEvidence], ours: Values) -> str:

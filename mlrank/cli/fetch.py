@@ -33,16 +33,26 @@ def fetch(
 
     * `mlrank datasets fetch imageclef2007 scene`
     * `mlrank datasets fetch all`
+    * `mlrank datasets fetch openml:40597`, of which `openml:40597` is the name then
     * `mlrank datasets fetch scene --list` to fetch by hand
     """
     from mlrank.datasets.catalogue import find_entry, read_catalogue
     from mlrank.datasets.catalogue.fetch import fetchable
+    from mlrank.datasets.openml import fetch_openml_table, openml_number
     from mlrank.errors import UserError
 
     everything = names == ["all"] or (show_list and not names)
     if not names and not show_list:
         raise UserError("which data set? 'mlrank datasets list' shows them; or all")
-    entries = list(read_catalogue().values()) if everything else [find_entry(name) for name in names or ()]
+    numbers = {name: number for name in names or () if (number := openml_number(name)) is not None}
+    if numbers and (show_list or mirror):
+        raise UserError("--list and --mirror are for data sets of the catalogue, not for OpenML's")
+    others = [name for name in names or () if name not in numbers]
+    entries = list(read_catalogue().values()) if everything else [find_entry(name) for name in others]
+    for name, number in numbers.items():
+        table = fetch_openml_table(number)
+        if not quiet:
+            print(f"{name}: {table.title}, {len(table.labels)} label columns, in {table.path}")
     if everything:
         entries = [entry for entry in entries if fetchable(entry) is None and (entry.pinned or unpinned or show_list)]
     if show_list:

@@ -16,6 +16,7 @@ from mlrank.datasets.formats import Source, format_of
 from mlrank.datasets.formats.text import file_stem, shown
 from mlrank.datasets.generated.gaussians import gaussian_classes
 from mlrank.datasets.generated.standin import generate
+from mlrank.datasets.openml import openml_number, openml_table
 from mlrank.errors import UserError, check_regular, memory_errors, unknown_name
 
 __all__ = ["DataSource", "find_source", "load_dataset", "load_source", "source_options", "text_settings"]
@@ -50,7 +51,8 @@ def load_dataset(
     Parameters
     ----------
     name_or_path : str, path, or data in memory
-        A catalogue name, or the file of the training part (or of all rows). A str that is a catalogue name is
+        A catalogue name, `openml:NUMBER` of a data set that was fetched, or the file of the training part (or of all
+        rows). A str that is a catalogue name is
         taken as one; write ./NAME for a file of that name. Data in memory: a pandas DataFrame, an Arrow table, a
         NumPy array or SciPy sparse matrix (with `labels`), or a Bunch of scikit-learn.
     labels : path, pair of paths, mapping, or array, optional
@@ -151,6 +153,8 @@ def find_source(
     UserError
         If the name is unknown or the files are not here.
     """
+    if isinstance(name_or_path, str) and (number := openml_number(name_or_path)) is not None:
+        return _of_openml(number, test, format, options)
     if not _is_path(name_or_path):
         settings = {"labels": options.get("labels"), "test": test, "format": format, **options}
         given = [setting for setting, value in settings.items() if value is not None]
@@ -273,6 +277,18 @@ GENERATORS: Mapping[str, Callable[..., Dataset]] = {"rows": generate, "plane": g
 def _generated(name: str, arguments: Mapping[str, object]) -> Dataset:
     generator = GENERATORS[str(arguments.get("generator", "rows"))]
     return generator(name, **{key: value for key, value in arguments.items() if key != "generator"})
+
+
+def _of_openml(number: int, test: Any, format: str | None, options: Mapping[str, Any]) -> DataSource:
+    if test is not None or format is not None:
+        raise UserError(f"'openml:{number}' is one table; test and format can only be given with a file")
+    table = openml_table(number)
+    given = {key: value for key, value in options.items() if value is not None}
+    if given.keys().isdisjoint(("labels", "label_columns")):
+        given["label_columns"] = table.labels
+    given.setdefault("one_hot", True)
+    source = Source((table.path,), **source_options(given))
+    return DataSource("csv", source, f"openml-{number}", f"OpenML {number} ({table.title}), from the cache")
 
 
 def _is_path(name_or_path: str | PathLike[str]) -> bool:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -280,12 +281,12 @@ class TextTable:
         first = next(self.blocks(), None)
         if first is not None and Widths(len(self.names), str(self.separator)).differ(first.text):
             self.check_widths()
-        file = open(self.path, "rb")  # noqa: SIM115, the caller closes it
-        with mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        with open(self.path, "rb") as whole, mmap(whole.fileno(), 0, access=ACCESS_READ) as content:
             # The library would take one for the end of a cell.
             if content.find(b"\0") >= 0:
                 for _ in self.blocks():
                     pass
+        file = open(self.path, "rb")  # noqa: SIM115, the caller closes it
         if self.header:
             file.readline()
         elif file.read(3) != b"\xef\xbb\xbf":
@@ -297,9 +298,16 @@ class TextTable:
         import pandas as pd
 
         try:
-            yield
+            with warnings.catch_warnings():
+                # Of a first row of too many cells the library would leave out the last.
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                yield
         except UnicodeDecodeError as error:
             raise self._not_utf8() from error
+        except pd.errors.ParserWarning as error:
+            self.check_widths()
+            message = f"a row has more than the {len(self.names)} values that the header declares"
+            raise UserError(message, self.path) from error
         except pd.errors.EmptyDataError as error:
             raise UserError("no rows after the header" if self.header else "holds no rows", self.path) from error
         except pd.errors.ParserError as error:

@@ -1,7 +1,6 @@
 """Tables as people have them: the same content in many spellings and formats gives the same data set."""
 
 import bz2
-import csv
 import io
 import json
 import zipfile
@@ -688,13 +687,6 @@ def test_predictions_hold_neither_all_names_nor_large_blocks(tmp_path, monkeypat
     assert names == [f"r{i}" for i in range(100)]
 
 
-@pytest.mark.parametrize("row", ['x",1,,0', '1,"2,3,4"5,6,0', '1,2",0,1'])
+@pytest.mark.parametrize("row", ['x",1,,0', '1,2",0,1'])
 def test_quotes_inside_cells_never_lose_a_value(tmp_path, row):
-    """Whatever a row is taken for, as the library takes it: refused in a line, or read with all its cells."""
-    try:
-        data = load_text(tmp_path, f"a,b,l\n{row}\n2,2.5,1\n", label_columns=["l"], impute="zero", one_hot=True)
-    except UserError as error:
-        assert "d.csv" in str(error)
-    else:
-        assert data.n_samples == 2
-        assert len(next(csv.reader([row]))) == 3
+    assert "the row has more" in refused(tmp_path, f"a,b,l\n{row}\n2,2.5,1\n", label_columns=["l"], one_hot=True)

@@ -43,20 +43,23 @@ def plain_table(table: TextTable, features: Sequence[str], labels: Sequence[str]
             return None
         cells = frame.to_numpy(np.float64, na_value=np.nan)
         values, marks = cells[:, : len(features)], cells[:, len(features) :]
+        complete = bool(np.isfinite(cells).all())
         there, given = marks == 1, ~np.isnan(marks)
-        if np.isinf(values).any() or not (there | (marks == 0) | ~given).all():
+        if (not complete and np.isinf(values).any()) or not (there | (marks == 0) | ~given).all():
             return None
         end = n + len(cells)
         if end > len(X):
             room = max(end, len(X) + len(X) // 4)
             check_room((room - len(X)) * (8 * len(features) + 2 * len(labels)), f"a further {end - n} rows", table.path)
             X, Y, known = resized(X, room), resized(Y, room), resized(known, room)
-        rows, places = np.nonzero(np.isnan(values))
         X[n:end], Y[n:end], known[n:end] = values, there, given
-        X[n + rows, places] = 0.0
-        gone.append((n + rows, places))
+        if not complete:
+            rows, places = np.nonzero(np.isnan(values))
+            X[n + rows, places] = 0.0
+            gone.append((n + rows, places))
         n = end
     if n == 0:
         return None
-    rows, places = (np.concatenate([part[side] for part in gone]) for side in (0, 1))
+    none = np.zeros(0, np.int64)
+    rows, places = (np.concatenate([none, *(part[side] for part in gone)]) for side in (0, 1))
     return PlainTable(resized(X, n), resized(Y, n), resized(known, n), (rows, places))

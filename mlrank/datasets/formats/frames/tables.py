@@ -104,9 +104,13 @@ class FrameTable:
         check_names(self.path, names)
         return names
 
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
     def batches(self, columns: Sequence[str], as_written: bool = False) -> Iterator["pd.DataFrame"]:
         """Yield the columns, all at once."""
-        frame = self.frame.iloc[:, [self.names.index(name) for name in columns]]
+        frame = self.frame.iloc[:, [self._places[name] for name in columns]]
         yield frame.set_axis(list(columns), axis=1)
 
     def rows(self, columns: Sequence[str], as_written: Sequence[str], size: int) -> Iterator["pd.DataFrame"]:

@@ -295,7 +295,7 @@ def test_bad_method(method_lines, method, expected):
 
 
 M = "methods: {M: {solver: toy}}\n"
-TOP = "Known: baselines, datasets, methods, metrics, name, scale, search, seed, split, subset, unknown_labels."
+TOP = "Known: baselines, datasets, methods, metrics, name, scale, search, seed, split, subset, titles, unknown_labels."
 
 
 @pytest.mark.parametrize(
@@ -526,14 +526,18 @@ def test_load_config_names_the_file(tmp_path):
         load_config(tmp_path / "none.yaml")
 
 
-@pytest.mark.parametrize("name", ["configs/quickstart.yaml", "quickstart"])
-def test_where_a_shipped_example_lies_is_told_outside_a_checkout(tmp_path, monkeypatch, name):
+def test_a_shipped_example_is_found_outside_a_checkout_by_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError) as caught:
-        load_config(name)
+        load_config("configs/quickstart.yaml")
     message, _, example = str(caught.value).partition("; the example of this name is ")
-    assert message == f"{name}: there is no such file"
-    assert load_config(example).name == "quickstart"
+    assert message == "configs/quickstart.yaml: there is no such file"
+    path, _, rest = example.partition(", or say ")
+    assert rest == "quickstart alone"
+    assert load_config(path).name == load_config("quickstart").name == "quickstart"
+    # A file of that name goes before the example.
+    Path("quickstart").write_text(Path(path).read_text().replace("name: quickstart", "name: mine"))
+    assert load_config("quickstart").name == "mine"
 
 
 def is_error_per_line(text: str) -> bool:

@@ -196,7 +196,7 @@ class Results:
         """
         from mlrank.tables.paper import PaperOptions, for_paper
 
-        given: dict[str, Any] = {"titles": self.folder.read_config().get("titles", {}), **options}
+        given: dict[str, Any] = {"titles": self.folder.read_config().get("display_names", {}), **options}
         plain: dict[str, Any] = {key: tuple(item) if isinstance(item, list) else item for key, item in given.items()}
         grids = [for_paper(to_grid(table, decimals), PaperOptions(**plain)) for table in self.tables(*metrics)]
         return render_grids(grids, "latex")

@@ -71,6 +71,6 @@ def read_folders(paths: Sequence[Path]) -> Stored:
         stored.records.extend(records)
         stored.folders[name] = folder
         stored.origins[name] = RecipeConfig.model_validate(config["recipe"]) if "recipe" in config else None
-        stored.titles.update(config.get("titles", {}))
+        stored.titles.update(config.get("display_names", {}))
         stored.metrics.extend(metric for metric in config["metrics"] if metric not in stored.metrics)
     return stored

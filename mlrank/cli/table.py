@@ -89,8 +89,8 @@ def table(
     Metrics are means over the splits, costs such as fit_seconds medians with quartiles. The best value is bold, the
     second underlined. † marks fits that stopped before their tolerance, * thresholds that use the true labels of the
     test rows, ‡ fits that use the features of the test rows. Experiments on the same data share a table; the notes
-    below it say what makes rows hard to compare. `titles` in the configuration says what tables call methods, metrics
-    and data sets: `titles: {f1_macro: Macro-F1, HLap: "Rank-HLapSVM (ours)"}`.
+    below it say what makes rows hard to compare. `display_names` in the configuration says what tables call methods,
+    metrics and data sets: `display_names: {f1_macro: Macro-F1, HLap: "Rank-HLapSVM (ours)"}`.
 
     Examples:
 

@@ -353,7 +353,7 @@ class OwnMetricConfig(BaseModel):
 class ExperimentConfig(BaseModel):
     """A whole experiment, checked as far as it can be without the data.
 
-    `titles` are what tables for readers call methods, metrics and data sets.
+    `display_names` are what tables for readers call methods, metrics and data sets.
     """
 
     model_config = ConfigDict(**_FROZEN, arbitrary_types_allowed=True)
@@ -370,7 +370,7 @@ class ExperimentConfig(BaseModel):
     search: SearchConfig = SearchConfig()
     metrics: Annotated[tuple[MetricName, ...], BeforeValidator(_as_tuple), Field(min_length=1)] = TABLE_METRICS
     seed: Annotated[int, Field(ge=0)] = 0
-    titles: dict[Text, Text] = {}
+    display_names: dict[Text, Text] = {}
     recipe: RecipeConfig | None = None
     own_metrics: dict[str, OwnMetricConfig] = {}
     _places: Places = PrivateAttr(Places())
@@ -441,7 +441,7 @@ class ExperimentConfig(BaseModel):
             "search": self.search.model_dump(exclude_none=True),
             "metrics": list(self.metrics),
             "seed": self.seed,
-            **({"titles": self.titles} if self.titles else {}),
+            **({"display_names": self.display_names} if self.display_names else {}),
             **recipe,
             **({"own_metrics": own} if own else {}),
         }

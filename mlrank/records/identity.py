@@ -40,7 +40,7 @@ CHANGES_NOTHING: Mapping[str, str] = {
     "own_metrics": "says what the code of metrics declares, which is hashed",
     "methods.threshold_class": "is what the threshold's key stands for",
     "recipe": "says where the experiment comes from",
-    "titles": "says what tables call things",
+    "display_names": "says what tables call things",
     "unknown_labels": "refuses data or takes them; what a fit sees does not depend on it",
     "methods.name": "names the run; results with equal keys are equal",
     "methods.notes": "says which old names the configuration uses",

@@ -1,5 +1,6 @@
 import pickle
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -295,7 +296,10 @@ def test_bad_method(method_lines, method, expected):
 
 
 M = "methods: {M: {solver: toy}}\n"
-TOP = "Known: baselines, datasets, methods, metrics, name, scale, search, seed, split, subset, titles, unknown_labels."
+TOP = (
+    "Known: baselines, datasets, display_names, methods, metrics, name, scale, search, seed, split, subset, "
+    "unknown_labels."
+)
 
 
 @pytest.mark.parametrize(
@@ -536,7 +540,7 @@ def test_a_shipped_example_is_found_outside_a_checkout_by_its_name(tmp_path, mon
     assert rest == "quickstart alone"
     assert load_config(path).name == load_config("quickstart").name == "quickstart"
     # A file of that name goes before the example.
-    Path("quickstart").write_text(Path(path).read_text().replace("name: quickstart", "name: mine"))
+    (tmp_path / "quickstart").write_text(Path(path).read_text().replace("name: quickstart", "name: mine"))
     assert load_config("quickstart").name == "mine"
 
 

@@ -41,7 +41,7 @@ CHANGES = {
     "metrics": ("metrics: [f1_micro]", "metrics: [lrap]"),
     "recipe": ("seed: 3", "seed: 3\nrecipe: {{name: emotions}}"),
     "unknown_labels": ("refuse", "absent"),
-    "titles": ("seed: 3", "seed: 3\ntitles: {{M: Mine}}"),
+    "display_names": ("seed: 3", "seed: 3\ndisplay_names: {{M: Mine}}"),
     "own_metrics": ("seed: 3", 'seed: 3\nown_metrics: {{"mine:cost": {{higher_is_better: true, needs: sets}}}}'),
     "scale": None,
     "seed": ("seed: 3", "seed: 4"),

@@ -1,0 +1,91 @@
+"""Tables of the same columns, one below the other: a folder of files as one table."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mlrank.datasets.formats.frames.tables import Table
+from mlrank.datasets.formats.text import file_stem, shown
+from mlrank.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["JoinedTable", "files_in"]
+
+
+@dataclass
+class JoinedTable:
+    """Tables of the same columns, one below the other, such as a folder of files."""
+
+    path: Path
+    parts: Sequence[Table]
+
+    def __post_init__(self) -> None:
+        first = self.parts[0]
+        for part in self.parts[1:]:
+            if set(part.names) != set(first.names):
+                other = sorted(set(part.names) ^ set(first.names))[0]
+                raise UserError(f"has other columns than {first.path.name}, such as {shown(other)}", part.path)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, in the order of the first part."""
+        return self.parts[0].names
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the parts are text."""
+        return self.parts[0].is_text
+
+    @property
+    def unnamed(self) -> tuple[str, ...]:
+        """The columns that have no name."""
+        return self.parts[0].unnamed
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was seen in the parts, and how many there are."""
+        return (*dict.fromkeys(note for part in self.parts for note in part.notes), f"{len(self.parts)} files joined")
+
+    def batches(self, columns: Sequence[str], as_written: bool = False) -> Iterator["pd.DataFrame"]:
+        """Yield the columns, all at once."""
+        import pandas as pd
+
+        if columns:
+            frames = [frame for part in self.parts for frame in [_whole(part, columns, as_written)]]
+            yield pd.concat(frames, ignore_index=True)
+
+    def rows(self, columns: Sequence[str], as_written: Sequence[str], size: int) -> Iterator["pd.DataFrame"]:
+        """Yield blocks of rows."""
+        for part in self.parts:
+            yield from part.rows(columns, as_written, size)
+
+    def place(self, row: int, column: str) -> tuple[int | None, int | None]:
+        """Return no place: lines are those of a part."""
+        return None, None
+
+
+def _whole(table: Table, columns: Sequence[str], as_written: bool) -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.concat(list(table.batches(columns, as_written)), axis=1)
+
+
+def files_in(path: Path, endings: Sequence[str]) -> list[Path]:
+    """Return the files of a folder that have one of the endings, sorted by name, without hidden ones.
+
+    Raises
+    ------
+    UserError
+        If there is none.
+    """
+    found = sorted(
+        entry
+        for entry in path.iterdir()
+        if entry.is_file() and not entry.name.startswith((".", "_")) and file_stem(entry)[1] in endings
+    )
+    if not found:
+        raise UserError(f"a folder without a file of the ending {' or '.join(endings)}", path)
+    return found

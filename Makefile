@@ -64,7 +64,7 @@ coverage: $(STAMP)  ## run the tests and list the lines that none of them reache
 # Python 3.11 is the lowest too. Other than in the tests, warnings are no errors: old releases give some with new ones of
 # what they need.
 LOWEST := $(VENV)/lowest
-SMOKE := tests/config tests/tables tests/test_portability.py tests/test_processes.py
+SMOKE := tests/config tests/tables tests/datasets/test_any_data.py tests/test_portability.py tests/test_processes.py
 
 $(LOWEST)/.installed: $(STAMP)
 	$(BIN)/uv venv --quiet --clear --python 3.11 $(LOWEST)

@@ -314,7 +314,9 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(mlrank, tmp_path
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     kept = len(journal.read_text().splitlines())
-    assert f"mlrank: interrupted; {kept} of 50 fits are done and kept" in err
+    # The interrupt may come when a fit is in the journal and not counted yet.
+    counts = [f"mlrank: interrupted; {n} of 50 fits are done and kept" in err for n in (kept, kept - 1)]
+    assert any(counts), err
     assert "Traceback" not in err
     code, _, err = mlrank("train", config, "--jobs", 1)
     assert code == 0

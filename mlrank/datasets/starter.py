@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 
 from mlrank.datasets.formats import format_of
 from mlrank.datasets.formats.base import Source
-from mlrank.datasets.formats.frames import ParquetTable, Table, TextTable
+from mlrank.datasets.formats.frames import Table, open_table
 from mlrank.datasets.formats.frames.values import (
     column_words,
     guess_numerals,
@@ -70,7 +70,7 @@ def starter_config(path: Path, test: Path | None = None, name: str | None = None
     key = format_of(path, Source((path,)))
     guess = Guess()
     if key in ("csv", "tsv", "parquet"):
-        guess = _guess(ParquetTable(path) if key == "parquet" else TextTable(path, "\t" if key == "tsv" else None))
+        guess = _guess(open_table(path, key))
     elif key == "mulan":
         beside = sorted(path.parent.glob("*.xml"))
         if len(beside) == 1:

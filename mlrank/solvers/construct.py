@@ -9,14 +9,25 @@ estimator that draws has the seed of the solver unless a configuration says othe
 import inspect
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from typing import Any
 
 from mlrank.errors import unknown_name
 from mlrank.imported import import_object, is_path
 
-__all__ = ["LEFT_OUT", "LISTS", "THREADS", "construct", "is_part", "parameters", "settings_inside", "warned"]
+__all__ = [
+    "LEFT_OUT",
+    "LISTS",
+    "THREADS",
+    "construct",
+    "is_part",
+    "parameters",
+    "recorded_warnings",
+    "settings_inside",
+    "warned",
+]
 
 # Settings that mlrank gives itself: every fit has one thread.
 THREADS = ("n_jobs", "thread_count", "nthread")
@@ -31,6 +42,14 @@ class Left(Enum):
 
 
 LEFT_OUT = Left.OUT
+
+
+@contextmanager
+def recorded_warnings() -> Iterator[list[warnings.WarningMessage]]:
+    """Give the list that warnings of the block go to, each as often as it is given; see `warned`."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield caught
 
 
 def warned(caught: Sequence[warnings.WarningMessage]) -> tuple[bool, tuple[str, ...]]:

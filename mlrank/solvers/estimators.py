@@ -10,7 +10,6 @@ A fit costs what the estimator costs, times the number of labels where each has 
 """
 
 import dataclasses
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
@@ -23,7 +22,15 @@ from scipy.sparse import issparse
 from mlrank.arrays import Features, FloatArray, IntArray, as_dense
 from mlrank.imported import import_object
 from mlrank.solvers.base import FitInfo, ModelMeta, TrainingSet
-from mlrank.solvers.construct import LEFT_OUT, THREADS, construct, parameters, settings_inside, warned
+from mlrank.solvers.construct import (
+    LEFT_OUT,
+    THREADS,
+    construct,
+    parameters,
+    recorded_warnings,
+    settings_inside,
+    warned,
+)
 from mlrank.solvers.models import LinearModel
 
 __all__ = ["estimator_solver", "is_estimator", "iterations", "takes_sparse", "with_settings_inside"]
@@ -129,8 +136,7 @@ class _Estimator:
         """Fit the estimator to all labels that vary at once where it takes them, else one for each of these."""
         X, targets = train.X, train.Y.astype(np.int64)
         varied = np.flatnonzero(train.Y.any(axis=0) & ~train.Y.all(axis=0))
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with recorded_warnings() as caught:
             whole = self._estimator()
             dense = issparse(X) and not takes_sparse(whole)
             X = as_dense(X) if dense else X

@@ -13,11 +13,8 @@ from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats.base import Columns, Format, LoadOptions, Source, StreamRequest, WriteJob
 from mlrank.datasets.formats.frames import (
     COLUMN_OPTIONS,
-    JoinedTable,
-    Table,
-    TextTable,
-    files_in,
     labels_elsewhere,
+    open_table,
     read_tables,
     stream_tables,
 )
@@ -28,29 +25,22 @@ from mlrank.errors import UserError
 __all__ = ["CSV", "read_table", "row_lines", "stream_table", "write_table"]
 
 
-def read_table(source: Source, separator: str | None = None) -> Dataset:
-    """Read tables of separated text.
+def read_table(source: Source, key: str) -> Dataset:
+    """Read tables of separated text, of the format `key`.
 
     Raises
     ------
     UserError
         At the first thing that cannot be understood, with file, line and column.
     """
-    tables = [_table(path, source.separator or separator, source.header) for path in source.parts]
+    tables = [open_table(path, key, source.separator, source.header) for path in source.parts]
     return read_tables(source, tables, labels_elsewhere(source))
 
 
-def _table(path: Path, separator: str | None, header: bool | None = None) -> Table:
-    if not path.is_dir():
-        return TextTable(path, separator, header)
-    endings = (".tsv",) if separator == "\t" else (".csv",)
-    return JoinedTable(path, [TextTable(file, separator, header) for file in files_in(path, endings)])
-
-
-def stream_table(request: StreamRequest, separator: str | None = None) -> Iterator[Features]:
-    """Yield the selected features of a table block by block."""
+def stream_table(request: StreamRequest, key: str) -> Iterator[Features]:
+    """Yield the selected features of a table of the format `key` block by block."""
     style = request.style
-    return stream_tables(request, _table(request.path, style.separator or separator, style.header))
+    return stream_tables(request, open_table(request.path, key, style.separator, style.header))
 
 
 def write_table(job: WriteJob, key: str, separator: str = ",") -> LoadOptions:
@@ -91,8 +81,8 @@ CSV = Format(
     key="csv",
     endings=(".csv",),
     options=(*COLUMN_OPTIONS, "header", "separator"),
-    read=read_table,
-    stream=stream_table,
+    read=lambda source: read_table(source, "csv"),
+    stream=lambda request: stream_table(request, "csv"),
     write=lambda job: write_table(job, "csv"),
     written=".csv",
     by_columns="csv",

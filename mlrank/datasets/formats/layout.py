@@ -11,7 +11,7 @@ import numpy as np
 from mlrank.datasets.formats import _codes as codes
 from mlrank.datasets.formats.frames.words import negative_of, normal_word
 from mlrank.datasets.formats.names import repeated
-from mlrank.datasets.formats.text import shown
+from mlrank.datasets.formats.text import plain_name, shown
 from mlrank.errors import UserError, unknown_name
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "columns_layout",
     "kind_of",
     "make_plan",
-    "plain_name",
     "with_features",
 ]
 
@@ -270,11 +269,6 @@ def _first_is_not_zero(attribute: Attribute, kind: int, layout: ColumnLayout) ->
     if kind == codes.NOMINAL and attribute.name in layout.label_attributes:
         return normal_word(attribute.values[0]) not in (_negative(attribute, layout.positive) or frozenset())
     return kind in (codes.NOMINAL, codes.CLASSES) or (kind == codes.BINARY and one_first)
-
-
-def plain_name(name: str) -> str:
-    """Return a name as a message shows it, without quotes."""
-    return shown(name)[1:-1]
 
 
 def attribute_error(header: TableHeader, attribute: Attribute, message: str) -> UserError:

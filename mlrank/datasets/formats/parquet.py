@@ -1,18 +1,14 @@
 """Parquet tables, where pyarrow is installed; see `frames` for what columns may hold."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from mlrank.arrays import Features, as_dense
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats.base import Format, LoadOptions, Source, StreamRequest, WriteJob
 from mlrank.datasets.formats.frames import (
     COLUMN_OPTIONS,
-    JoinedTable,
-    ParquetTable,
-    Table,
-    files_in,
     labels_elsewhere,
+    open_table,
     read_tables,
     stream_tables,
 )
@@ -30,18 +26,12 @@ def _read(source: Source) -> Dataset:
     UserError
         If pyarrow is not installed or a column holds what cannot be understood.
     """
-    return read_tables(source, [_table(path) for path in source.parts], labels_elsewhere(source))
-
-
-def _table(path: Path) -> Table:
-    if not path.is_dir():
-        return ParquetTable(path)
-    return JoinedTable(path, [ParquetTable(file) for file in files_in(path, (".parquet",))])
+    return read_tables(source, [open_table(path, "parquet") for path in source.parts], labels_elsewhere(source))
 
 
 def _stream(request: StreamRequest) -> Iterator[Features]:
     """Yield the selected columns of a Parquet file."""
-    return stream_tables(request, _table(request.path))
+    return stream_tables(request, open_table(request.path, "parquet"))
 
 
 def _write(job: WriteJob) -> LoadOptions:

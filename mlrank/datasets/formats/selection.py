@@ -14,7 +14,7 @@ from mlrank.datasets.formats.text import shown
 from mlrank.errors import LONGEST_COMPARED, UserError, comparable
 from mlrank.stored import numbered
 
-__all__ = ["Selection"]
+__all__ = ["Selection", "listed"]
 
 # A message names this many columns at most.
 SHOWN_NAMES = 3
@@ -62,7 +62,7 @@ class Selection:
         """Return a message about columns that are ignored; none if there are no such columns."""
         if not names:
             return []
-        return [f"{len(names)} further columns are no features of {self.owner} and left out: {_listed(names)}"]
+        return [f"{len(names)} further columns are no features of {self.owner} and left out: {listed(names)}"]
 
     def numbers(self, zero_based: bool | None, path: Path) -> "ColumnNumbers":
         """Return which column each feature number of a file is.
@@ -83,7 +83,7 @@ class Selection:
         # A part of numbered features, as a subset of a LIBSVM file has.
         if not all(name.isascii() and name.isdigit() and len(name) < 10 for name in self.features):
             raise UserError(
-                f"the {n} features of {self.owner} have names ({_listed(self.features)}), those of the file numbers: "
+                f"the {n} features of {self.owner} have names ({listed(self.features)}), those of the file numbers: "
                 "say whether they count from 0 or from 1 (--zero-based or --one-based)",
                 path,
             )
@@ -101,8 +101,8 @@ class Selection:
         others = comparable(name for name in columns if name not in self._known)
         near = get_close_matches(missing[0][:LONGEST_COMPARED], others, n=1, cutoff=0.8)
         hint = f"; is {shown(missing[0])} the column {shown(near[0])}?" if near else ""
-        there = f"; it has {len(columns)} columns: {_listed(columns)}" if len(missing) == len(self.features) else hint
-        lacks = f"lacks {len(missing)} of the {len(self.features)} features of {self.owner}: {_listed(missing)}"
+        there = f"; it has {len(columns)} columns: {listed(columns)}" if len(missing) == len(self.features) else hint
+        lacks = f"lacks {len(missing)} of the {len(self.features)} features of {self.owner}: {listed(missing)}"
         return UserError(lacks + there, path)
 
 
@@ -131,6 +131,7 @@ class ColumnNumbers:
         return f"feature number {number}, but {last}{hint}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Return the first few of some names for a message, and how many more there are."""
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     return ", ".join(shown(name) for name in names[:SHOWN_NAMES]) + more

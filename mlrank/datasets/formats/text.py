@@ -16,7 +16,7 @@ from typing import IO, NoReturn, cast
 
 from mlrank.errors import UserError
 
-__all__ = ["LineBlock", "file_stem", "is_packed", "read_blocks", "read_whole", "shown"]
+__all__ = ["LineBlock", "file_stem", "is_packed", "plain_name", "read_blocks", "read_whole", "shown"]
 
 # A quarter of a megabyte amortises the overhead of a call; more would only raise the peak memory.
 BLOCK_SIZE = 1 << 18
@@ -139,8 +139,14 @@ def shown(text: bytes | str, limit: int = 40) -> str:
     return "'" + "".join(c if c.isprintable() else ascii(c)[1:-1] for c in cut) + "'"
 
 
+def plain_name(name: str) -> str:
+    """Return a name as a message shows it, without quotes."""
+    return shown(name)[1:-1]
+
+
 _PACKED = (".gz", ".bz2", ".xz", ".zip")
 _MARKS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip"}
+# zipfile raises the last two for a way to pack that it does not know, and for a password.
 _DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError, RuntimeError)
 
 

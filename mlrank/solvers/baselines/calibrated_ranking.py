@@ -16,7 +16,6 @@ A fit costs n_labels (n_labels + 1) / 2 estimators. A row enters those of its re
 one: on average as many times as there are labels, times the mean number of labels.
 """
 
-import warnings
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, ClassVar
@@ -34,7 +33,7 @@ from mlrank.solvers.baselines.machines import (
     probabilities,
     rows_for,
 )
-from mlrank.solvers.construct import warned
+from mlrank.solvers.construct import recorded_warnings, warned
 from mlrank.solvers.estimators import iterations
 
 __all__ = ["CalibratedRanking"]
@@ -109,8 +108,7 @@ class CalibratedRanking:
     def fit(self, train: TrainingSet, prepared: None = None) -> CalibratedModel:
         """Fit an estimator to each label and to each pair of labels."""
         Y, (X, dense, dense_notes) = train.Y, rows_for(self, train.X)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with recorded_warnings() as caught:
             alone = tuple(self._machine(X, Y[:, label]) for label in range(train.n_labels))
             pairs = tuple(self._pair(X, Y[:, i], Y[:, j]) for i, j in combinations(range(train.n_labels), 2))
         fitted = [one for one in (*alone, *pairs) if not isinstance(one, float)]

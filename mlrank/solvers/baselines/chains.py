@@ -14,7 +14,6 @@ objective nor a certificate.
 A fit costs n_chains times that of one estimator for each label, with n_labels / 2 more features on average.
 """
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -23,7 +22,7 @@ import numpy as np
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, take_rows
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_count, check_positive
 from mlrank.solvers.baselines.machines import LOGISTIC, NotStored, check_estimator, estimator_of, rows_for
-from mlrank.solvers.construct import warned
+from mlrank.solvers.construct import recorded_warnings, warned
 from mlrank.solvers.estimators import iterations
 
 __all__ = ["ClassifierChains"]
@@ -126,8 +125,7 @@ class ClassifierChains:
         """Fit the chains one after the other."""
         X, dense, dense_notes = rows_for(self, train.X)
         rng = np.random.default_rng(self.seed)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with recorded_warnings() as caught:
             chains = tuple(self._chain(X, train.Y, rng) for _ in range(int(self.n_chains)))
         links = [link for one in chains if one.chain is not None for link in one.chain.estimators_]
         converged, notes = warned(caught)

@@ -17,7 +17,6 @@ A fit costs that of an estimator with as many classes as there are distinct labe
 rows; RAkEL's have at most 2^labelset_size classes each.
 """
 
-import warnings
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -35,7 +34,7 @@ from mlrank.solvers.baselines.machines import (
     probabilities,
     rows_for,
 )
-from mlrank.solvers.construct import warned
+from mlrank.solvers.construct import recorded_warnings, warned
 from mlrank.solvers.estimators import iterations
 
 __all__ = ["LabelPowerset", "RAkEL"]
@@ -163,8 +162,7 @@ class LabelPowerset:
     def fit(self, train: TrainingSet, prepared: None = None) -> PowersetModel:
         """Fit one estimator to the label sets."""
         X, dense, dense_notes = rows_for(self, train.X)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with recorded_warnings() as caught:
             powerset = _powerset(self, X, train.Y, np.arange(train.n_labels))
         converged, notes = warned(caught)
         info = FitInfo(iterations((powerset.machine,)), np.nan, np.nan, converged, dense_notes + notes)
@@ -216,8 +214,7 @@ class RAkEL:
         varied = np.flatnonzero(train.Y.any(axis=0) & ~train.Y.all(axis=0))
         X, dense, dense_notes = rows_for(self, train.X)
         drawn = [varied[places] for places in self.drawn(varied.size)]
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with recorded_warnings() as caught:
             powersets = tuple(_powerset(self, X, train.Y, labels) for labels in drawn)
         converged, notes = warned(caught)
         notes = dense_notes + notes

@@ -16,7 +16,6 @@ A fit costs the distances of all pairs of rows, n_samples^2 n_features operation
 for each label a few Newton steps of n_samples n_labels^2.
 """
 
-import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,8 +23,8 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray
 from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta, TrainingSet, check_count, check_positive
-from mlrank.solvers.construct import warned
-from mlrank.solvers.neighbors.knn import few_rows, label_counts
+from mlrank.solvers.construct import recorded_warnings, warned
+from mlrank.solvers.neighbors.knn import ScoredNeighbors, few_rows, label_counts
 
 __all__ = ["IBLR", "RegressedNeighbors"]
 
@@ -36,7 +35,7 @@ CERTAIN = 10.0
 
 
 @dataclass(frozen=True)
-class RegressedNeighbors:
+class RegressedNeighbors(ScoredNeighbors):
     """Scores that are linear in how many of the nearest training rows carry each label.
 
     Parameters
@@ -55,14 +54,6 @@ class RegressedNeighbors:
     intercept: FloatArray
     n_neighbors: int
     info: FitInfo
-
-    def decision_function(self, X: Features) -> FloatArray:
-        """Return scores (n_samples, n_labels)."""
-        return self._scores(X, None)
-
-    def training_scores(self) -> FloatArray:
-        """Return scores (n_train, n_labels) of the training rows, none of which is its own neighbor."""
-        return self._scores(self.X_train, np.arange(self.X_train.shape[0]))
 
     def _scores(self, X: Features, own: IntArray | None) -> FloatArray:
         counts, _ = label_counts(self.X_train, self.Y_train, X, self.n_neighbors, own)
@@ -119,8 +110,7 @@ class IBLR:
         coef = np.zeros((train.n_labels, train.n_labels))
         intercept = np.where(train.Y[0], CERTAIN, -CERTAIN)
         steps = 1
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with recorded_warnings() as caught:
             for label in np.flatnonzero(train.Y.any(axis=0) & ~train.Y.all(axis=0)):
                 machine = LogisticRegression(C=self.C, solver="newton-cholesky", tol=TOLERANCE, max_iter=MOST_STEPS)
                 machine.fit(counts, train.Y[:, label])

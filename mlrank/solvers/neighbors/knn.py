@@ -6,6 +6,7 @@ equally near rows those with the lower numbers count. A training row is not its 
 is solved: there is neither an objective nor a certificate, and `optimality` is nan.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -59,8 +60,26 @@ def few_rows(train: TrainingSet, n_neighbors: int) -> tuple[str, ...]:
     return few if train.n_samples < n_neighbors else ()
 
 
+class ScoredNeighbors(ABC):
+    """Models that score rows by their nearest training rows."""
+
+    X_train: Features
+
+    def decision_function(self, X: Features) -> FloatArray:
+        """Return scores (n_samples, n_labels)."""
+        return self._scores(X, None)
+
+    def training_scores(self) -> FloatArray:
+        """Return scores (n_train, n_labels) of the training rows, none of which is its own neighbor."""
+        return self._scores(self.X_train, np.arange(self.X_train.shape[0]))
+
+    @abstractmethod
+    def _scores(self, X: Features, own: IntArray | None) -> FloatArray:
+        """Return the scores of rows, which are the training rows of the numbers `own` if these are given."""
+
+
 @dataclass(frozen=True)
-class Neighbors:
+class Neighbors(ScoredNeighbors):
     """Scores by the labels of the nearest training rows.
 
     Parameters
@@ -76,14 +95,6 @@ class Neighbors:
     n_neighbors: int
     info: FitInfo
     PROBABILITIES: ClassVar[bool] = True
-
-    def decision_function(self, X: Features) -> FloatArray:
-        """Return scores (n_samples, n_labels)."""
-        return self._scores(X, None)
-
-    def training_scores(self) -> FloatArray:
-        """Return scores (n_train, n_labels) of the training rows, none of which is its own neighbor."""
-        return self._scores(self.X_train, np.arange(self.X_train.shape[0]))
 
     def _scores(self, X: Features, own: IntArray | None) -> FloatArray:
         counts, n_found = label_counts(self.X_train, self.Y_train, X, self.n_neighbors, own)

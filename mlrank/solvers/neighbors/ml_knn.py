@@ -21,13 +21,13 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray
 from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta, TrainingSet, check_count, check_positive
-from mlrank.solvers.neighbors.knn import few_rows, label_counts
+from mlrank.solvers.neighbors.knn import ScoredNeighbors, few_rows, label_counts
 
 __all__ = ["MLKNN", "CountedNeighbors"]
 
 
 @dataclass(frozen=True)
-class CountedNeighbors:
+class CountedNeighbors(ScoredNeighbors):
     """Scores by how many of the nearest training rows carry a label.
 
     Parameters
@@ -45,14 +45,6 @@ class CountedNeighbors:
     table: FloatArray
     n_neighbors: int
     info: FitInfo
-
-    def decision_function(self, X: Features) -> FloatArray:
-        """Return scores (n_samples, n_labels)."""
-        return self._scores(X, None)
-
-    def training_scores(self) -> FloatArray:
-        """Return scores (n_train, n_labels) of the training rows, none of which is its own neighbor."""
-        return self._scores(self.X_train, np.arange(self.X_train.shape[0]))
 
     def _scores(self, X: Features, own: IntArray | None) -> FloatArray:
         counts = label_counts(self.X_train, self.Y_train, X, self.n_neighbors, own)[0].astype(np.int64)

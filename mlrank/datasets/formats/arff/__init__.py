@@ -25,7 +25,7 @@ from mlrank.datasets.formats.cell_rows import labels_aside, rows_for, stream_cel
 from mlrank.datasets.formats.frames import read_tables, stream_tables
 from mlrank.datasets.formats.frames.labels import label_names_of
 from mlrank.datasets.formats.frames.reading import roles_of
-from mlrank.datasets.formats.frames.words import normal_word
+from mlrank.datasets.formats.frames.words import normal_words
 from mlrank.datasets.formats.growth import Growth
 from mlrank.datasets.formats.layout import ColumnLayout, TableHeader, columns_layout, make_plan
 from mlrank.datasets.formats.names import LabelTree, matching_names, read_label_xml
@@ -74,7 +74,7 @@ def _read_mulan(source: Source) -> Dataset:
 
     def layout_of(header: TableHeader) -> ColumnLayout:
         forgotten.extend(_forgotten(like_labels(header, set(tree.names)), tree))
-        return mulan_layout(header, tree, _positive(source))
+        return mulan_layout(header, tree, normal_words(source.positive or ()))
 
     return _read(source, layout_of, forgotten)
 
@@ -87,7 +87,9 @@ def _read_meka(source: Source) -> Dataset:
             ArffTable(header.path), _meka_count(header, source), [attribute.name for attribute in header.attributes]
         )
         return _read_table(replace(source, label_columns=columns))
-    return _read(source, lambda header: columns_layout(header, _meka_count(header, source), _positive(source)))
+    return _read(
+        source, lambda header: columns_layout(header, _meka_count(header, source), normal_words(source.positive or ()))
+    )
 
 
 def _read_clus(source: Source) -> Dataset:
@@ -133,10 +135,6 @@ def meka_labels(relation: str) -> int | None:
 def _count(match: re.Match[str]) -> int:
     # Twelve digits are more attributes than any file has, and int() refuses thousands of them.
     return int(match[1][:12])
-
-
-def _positive(source: Source) -> frozenset[str]:
-    return frozenset(normal_word(word) for word in source.positive or ())
 
 
 def _meka_count(header: TableHeader, source: Source) -> int | tuple[str, ...]:

@@ -10,11 +10,10 @@ from mlrank.datasets.formats.layout import (
     attribute_error,
     check_label,
     kind_of,
-    plain_name,
     with_features,
 )
 from mlrank.datasets.formats.names import LabelTree
-from mlrank.datasets.formats.text import shown
+from mlrank.datasets.formats.text import plain_name, shown
 from mlrank.errors import UserError, unknown_name
 
 __all__ = ["clus_layout", "like_labels", "mulan_layout"]

@@ -1,6 +1,6 @@
 """Tables of named columns as people have them, through pandas: what cells may hold, and what columns are."""
 
-from mlrank.datasets.formats.frames.joined import JoinedTable, files_in
+from mlrank.datasets.formats.frames.joined import JoinedTable, open_table
 from mlrank.datasets.formats.frames.label_files import labels_elsewhere
 from mlrank.datasets.formats.frames.parquet_table import ParquetTable
 from mlrank.datasets.formats.frames.reading import COLUMN_OPTIONS, read_tables
@@ -15,8 +15,8 @@ __all__ = [
     "Table",
     "TextTable",
     "check_names",
-    "files_in",
     "labels_elsewhere",
+    "open_table",
     "read_tables",
     "stream_tables",
 ]

@@ -15,8 +15,8 @@ from scipy.sparse import csr_array
 
 from mlrank.arrays import BoolArray, Features
 from mlrank.datasets.columns import TextColumn
-from mlrank.datasets.formats.frames.tables import Table
-from mlrank.datasets.formats.frames.values import Numerals, is_dates, missing_words, numbers, plain_text
+from mlrank.datasets.formats.frames.tables import Table, cell_error
+from mlrank.datasets.formats.frames.values import Numerals, is_dates, is_none, missing_words, numbers, plain_text
 from mlrank.datasets.formats.room import check_room
 from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError
@@ -37,7 +37,7 @@ __all__ = [
     "first_wrong",
 ]
 
-# A column of more values than these in a hundred rows is no category: each would be a feature of one row or two.
+# A column of more different values than these has no categories.
 MOST_CATEGORIES = 1 << 16
 _PLACE = re.compile(r"\d{1,9}\]", re.ASCII)
 
@@ -141,7 +141,7 @@ class Lists:
     @classmethod
     def of(cls, table: Table, name: str, column: "pd.Series[Any]") -> "Lists":
         """Take the length of the first list."""
-        first = next((cell for cell in column if not _is_none(cell)), ())
+        first = next((cell for cell in column if not is_none(cell)), ())
         if not len(first):
             raise UserError(f"column {shown(name)} holds no list of numbers: name it among ignore_columns", table.path)
         return cls(name, len(first))
@@ -158,7 +158,7 @@ class Lists:
         check_room(8 * len(column) * len(used), f"{len(used)} numbers of each list in {shown(self.column)}", table.path)
         values, missing = np.zeros((len(column), len(used))), np.zeros(len(column), np.bool_)
         for row, cell in enumerate(column):
-            if _is_none(cell):
+            if is_none(cell):
                 missing[row] = True
                 continue
             try:
@@ -309,19 +309,14 @@ def first_wrong(table: Table, name: str, column: "pd.Series[Any]", wrong: BoolAr
     row = int(np.flatnonzero(wrong)[0])
     cell = column.iloc[row]
     found = shown(str(cell))
-    line, place = table.place(start + row, name)
-    where = "" if line is not None else f"row {start + row + 1}: "
-    if isinstance(cell, (float, np.floating)) and np.isinf(cell):
-        return UserError(f"{where}{shown(name)} is infinite", table.path, line, place)
     missing = int(missing_words(plain_text(column)).sum())
-    if found.strip("'").replace(",", "").replace(".", "").lstrip("+-").isdigit():
-        message = f"{where}column {shown(name)} holds {found}: set decimal and thousands to say how numbers are written"
-        return UserError(message, table.path, line, place)
-    if wrong.sum() > (len(column) - missing) / 2:
+    if isinstance(cell, (float, np.floating)) and np.isinf(cell):
+        message = f"{shown(name)} is infinite"
+    elif found.strip("'").replace(",", "").replace(".", "").lstrip("+-").isdigit():
+        message = f"column {shown(name)} holds {found}: set decimal and thousands to say how numbers are written"
+    elif wrong.sum() > (len(column) - missing) / 2:
         cure = "one_hot for categories, text_columns for text, ignore_columns or id_column for none of it"
-        return UserError(f"{where}column {shown(name)} holds text, found {found}: say {cure}", table.path, line, place)
-    return UserError(f"{where}column {shown(name)} is numeric, found {found}", table.path, line, place)
-
-
-def _is_none(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, float) and cell != cell)
+        message = f"column {shown(name)} holds text, found {found}: say {cure}"
+    else:
+        message = f"column {shown(name)} is numeric, found {found}"
+    return cell_error(table, start + row, name, message)

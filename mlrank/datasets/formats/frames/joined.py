@@ -1,18 +1,41 @@
-"""Tables of the same columns, one below the other: a folder of files as one table."""
+"""Files as tables: one file, or a folder of files of the same columns, one below the other."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mlrank.datasets.formats.frames.tables import Table
+from mlrank.datasets.formats.frames.parquet_table import ParquetTable
+from mlrank.datasets.formats.frames.tables import Table, TextTable
 from mlrank.datasets.formats.text import file_stem, shown
 from mlrank.errors import UserError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["JoinedTable", "files_in"]
+__all__ = ["JoinedTable", "open_table"]
+
+
+def open_table(path: Path, key: str, separator: str | None = None, header: bool | None = None, least: int = 2) -> Table:
+    """Open a file, or a folder of files, of the format "csv", "tsv" or "parquet".
+
+    Parameters
+    ----------
+    path : Path
+    key : key of the format
+    separator, header, least : as of `TextTable`
+
+    Raises
+    ------
+    UserError
+        If a file cannot be read, has no names for its columns, or other ones than the first of its folder.
+    """
+    if path.is_dir():
+        files = _files_in(path, (f".{key}",))
+        return JoinedTable(path, [open_table(file, key, separator, header, least) for file in files])
+    if key == "parquet":
+        return ParquetTable(path)
+    return TextTable(path, separator or ("\t" if key == "tsv" else None), header, least=least)
 
 
 @dataclass
@@ -54,8 +77,7 @@ class JoinedTable:
         import pandas as pd
 
         if columns:
-            frames = [frame for part in self.parts for frame in [_whole(part, columns, as_written)]]
-            yield pd.concat(frames, ignore_index=True)
+            yield pd.concat([_whole(part, columns, as_written) for part in self.parts], ignore_index=True)
 
     def rows(self, columns: Sequence[str], as_written: Sequence[str], size: int) -> Iterator["pd.DataFrame"]:
         """Yield blocks of rows."""
@@ -73,7 +95,7 @@ def _whole(table: Table, columns: Sequence[str], as_written: bool) -> "pd.DataFr
     return pd.concat(list(table.batches(columns, as_written)), axis=1)
 
 
-def files_in(path: Path, endings: Sequence[str]) -> list[Path]:
+def _files_in(path: Path, endings: Sequence[str]) -> list[Path]:
     """Return the files of a folder that have one of the endings, sorted by name, without hidden ones.
 
     Raises

@@ -7,9 +7,9 @@ import numpy as np
 
 from mlrank.datasets.formats.arrays import label_matrix
 from mlrank.datasets.formats.base import Source
+from mlrank.datasets.formats.frames.joined import open_table
 from mlrank.datasets.formats.frames.labels import LabelsRead, read_label_columns
-from mlrank.datasets.formats.frames.parquet_table import ParquetTable
-from mlrank.datasets.formats.frames.tables import Table, TextTable
+from mlrank.datasets.formats.frames.tables import Table
 from mlrank.datasets.formats.text import file_stem
 from mlrank.errors import UserError
 
@@ -42,7 +42,7 @@ def labels_elsewhere(source: Source) -> LabelsRead | None:
         message = f"{len(paths)} files of labels for {len(source.parts)} files of features: one for each is needed"
         raise UserError(message, paths[0])
     if all(file_stem(path)[1] in _TABLES for path in paths):
-        tables = [_table(path) for path in paths]
+        tables = [open_table(path, file_stem(path)[1].removeprefix("."), least=1) for path in paths]
         names = tuple(name for name in tables[0].names if name not in tables[0].unnamed)
         for table in tables[1:]:
             if lacking := [name for name in names if name not in table.names]:
@@ -54,12 +54,6 @@ def labels_elsewhere(source: Source) -> LabelsRead | None:
     if len(widths) > 1:
         raise UserError(f"the parts have {widths[0]} and {widths[1]} labels", paths[-1])
     return LabelsRead(parts, tuple(map(str, range(widths[0]))), [])
-
-
-def _table(path: Path) -> Table:
-    if file_stem(path)[1] == ".parquet":
-        return ParquetTable(path)
-    return TextTable(path, "\t" if file_stem(path)[1] == ".tsv" else None, least=1)
 
 
 def _n_rows(table: Table, names: tuple[str, ...]) -> int:

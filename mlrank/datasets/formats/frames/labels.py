@@ -10,18 +10,18 @@ import numpy as np
 
 from mlrank.arrays import BoolArray
 from mlrank.datasets.columns import ListColumn
-from mlrank.datasets.formats.frames.tables import Table
-from mlrank.datasets.formats.frames.values import column_words, is_lists, missing_words, plain_text
-from mlrank.datasets.formats.frames.words import negative_of
+from mlrank.datasets.formats.frames.tables import Table, cell_error
+from mlrank.datasets.formats.frames.values import column_words, is_lists, is_none, missing_words, plain_text
+from mlrank.datasets.formats.frames.words import negative_of, normal_words
 from mlrank.datasets.formats.names import matching_names, repeated
 from mlrank.datasets.formats.room import MOST_COLUMNS, check_room
-from mlrank.datasets.formats.text import shown
+from mlrank.datasets.formats.text import plain_name, shown
 from mlrank.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["LabelsRead", "label_names_of", "read_label_columns", "read_list_column"]
+__all__ = ["LabelsRead", "by_number", "label_names_of", "read_label_columns", "read_list_column"]
 
 # A message shows this many words at most.
 SHOWN_WORDS = 4
@@ -60,7 +60,7 @@ def label_names_of(table: Table, given: int | Sequence[str], among: Sequence[str
     names, there = matching_names(given, among), set(table.names)
     for name in names:
         if name not in there:
-            raise UserError(unknown_name("label column", shown(name)[1:-1], map(_plain, table.names)), table.path)
+            raise UserError(unknown_name("label column", plain_name(name), map(plain_name, table.names)), table.path)
     if (twice := repeated(names)) is not None:
         raise UserError(f"the label column {shown(twice)} is named twice", table.path)
     return names
@@ -103,7 +103,7 @@ def read_label_columns(
                     words[place] |= {"1"} if Y[part][:, place].any() else set()
                     words[place] |= {"0"} if (~Y[part][:, place] & known[part][:, place]).any() else set()
             start += frame.shape[1]
-    there = frozenset(word.strip().lower() for word in positive)
+    there = normal_words(positive)
     guessed: dict[tuple[str, ...], int] = {}
     for place, found in enumerate(words):
         negative = negative_of(frozenset(found), there)
@@ -148,8 +148,6 @@ def _not_two(
         row = next((row for row, word in enumerate(text) if word not in ("0", "1")), None)
         if row is None:
             continue
-        line, column = table.place(row, name)
-        where = "" if line is not None else f"row {row + 1}: "
         if all(_is_numeral(word) for word in words) and len(words) == 2:
             cure = f"if one of {listed} means that a row has it, set positive to it"
             message = f"{shown(name)} takes 0 or 1, found {shown(text.iloc[row])}; {cure}"
@@ -161,7 +159,7 @@ def _not_two(
             message = f"{shown(name)} has the word {listed} alone: set positive to what means that a row has it"
         else:
             message = f"{shown(name)} takes 0 or 1, or two words, found {shown(text.iloc[row])} of {listed}"
-        return UserError(where + message, table.path, line, column)
+        return cell_error(table, row, name, message)
     return UserError(f"{shown(name)} takes 0 or 1, found {listed}", tables[0].path)
 
 
@@ -180,7 +178,7 @@ def read_list_column(tables: Sequence[Table], spec: ListColumn) -> LabelsRead:
     found: list[list[list[str] | None]] = []
     for table in tables:
         if spec.column not in table.names:
-            message = unknown_name("column of labels", shown(spec.column)[1:-1], map(_plain, table.names))
+            message = unknown_name("column of labels", plain_name(spec.column), map(plain_name, table.names))
             raise UserError(message, table.path)
         (frame,) = table.batches([spec.column], as_written=True)
         found.append(_lists(table, spec, frame[spec.column]))
@@ -197,7 +195,7 @@ def read_list_column(tables: Sequence[Table], spec: ListColumn) -> LabelsRead:
         spec = replace(spec, names=names)
         notes = [f"the lists in column {shown(spec.column)} have an entry of 0 or 1 for each of {n_entries} labels"]
     occurring = {label for part in found for row in part if row for label in row}
-    names = tuple(sorted(occurring, key=_by_number)) if spec.names is None else spec.names
+    names = tuple(sorted(occurring, key=by_number)) if spec.names is None else spec.names
     if not names:
         raise UserError(f"column {shown(spec.column)} names no label", tables[0].path)
     if len(names) > MOST_COLUMNS["label"]:
@@ -227,7 +225,7 @@ def read_list_column(tables: Sequence[Table], spec: ListColumn) -> LabelsRead:
 
 def _lists(table: Table, spec: ListColumn, column: "pd.Series[Any]") -> list[list[str] | None]:
     if is_lists(column):
-        return [None if _is_none(cell) else _names(cell) for cell in column]
+        return [None if is_none(cell) else _names(cell) for cell in column]
     words = plain_text(column)
     # Of an empty cell text cannot say whether it is missing; a frame or a Parquet file can.
     missing = (missing_words(words) & (words != "").to_numpy(np.bool_)) | column.isna().to_numpy(np.bool_)
@@ -273,7 +271,7 @@ def _names(cell: Iterable[Any]) -> list[str]:
     ]
 
 
-def _by_number(name: str) -> tuple[bool, int, str]:
+def by_number(name: str) -> tuple[bool, int, str]:
     """Return what sorts names, numbers as such and first."""
     numeric = name.isascii() and name.isdigit() and len(name) < 19
     return not numeric, int(name) if numeric else 0, name
@@ -289,11 +287,3 @@ def _entries(parts: Sequence[Sequence[list[str] | None]]) -> int | None:
     if len(widths) != 1 or max(widths) < 3 or not all(set(row) <= _ENTRIES for row in lists):
         return None
     return widths.pop()
-
-
-def _is_none(cell: Any) -> bool:
-    return cell is None or (isinstance(cell, float) and cell != cell)
-
-
-def _plain(name: str) -> str:
-    return shown(name)[1:-1]

@@ -1,8 +1,8 @@
 """From tables to a data set: which columns are labels, features, ids, groups and folds, and what they hold."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fnmatch import fnmatchcase
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,9 +23,15 @@ from mlrank.datasets.formats.frames.features import (
     features_by_name,
     not_dates,
 )
-from mlrank.datasets.formats.frames.labels import LabelsRead, label_names_of, read_label_columns, read_list_column
+from mlrank.datasets.formats.frames.labels import (
+    LabelsRead,
+    by_number,
+    label_names_of,
+    read_label_columns,
+    read_list_column,
+)
 from mlrank.datasets.formats.frames.plain import PlainTable, plain_table
-from mlrank.datasets.formats.frames.tables import Table, TextTable
+from mlrank.datasets.formats.frames.tables import Table, TextTable, cell_error
 from mlrank.datasets.formats.frames.values import (
     Numerals,
     guess_numerals,
@@ -38,9 +44,10 @@ from mlrank.datasets.formats.frames.values import (
     plain_text,
 )
 from mlrank.datasets.formats.missing import MissingValues
-from mlrank.datasets.formats.names import read_labels
+from mlrank.datasets.formats.names import matching_names, read_labels
 from mlrank.datasets.formats.room import check_columns, check_room
-from mlrank.datasets.formats.text import shown
+from mlrank.datasets.formats.selection import listed
+from mlrank.datasets.formats.text import plain_name, shown
 from mlrank.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
@@ -63,7 +70,6 @@ COLUMN_OPTIONS = (
     "decimal",
     "thousands",
 )
-# The features of so many columns are one array, beside which no other of that size is made.
 _NO_CELLS = np.zeros(0, np.int64)
 
 
@@ -95,7 +101,7 @@ def read_tables(source: Source, tables: Sequence[Table], labels: LabelsRead | No
             _check_same(roles, tables[0], table, source)
     notes = [note for table in tables for note in table.notes]
     if roles.ignored and source.only is None:
-        notes.append(f"{len(roles.ignored)} column{'s' * (len(roles.ignored) > 1)} ignored: {_listed(roles.ignored)}")
+        notes.append(f"{len(roles.ignored)} column{'s' * (len(roles.ignored) > 1)} ignored: {listed(roles.ignored)}")
     for table in tables:
         if isinstance(table, TextTable):
             table.planned = frozenset((*roles.features, *(roles.labels if isinstance(roles.labels, tuple) else ())))
@@ -124,11 +130,11 @@ def read_tables(source: Source, tables: Sequence[Table], labels: LabelsRead | No
         names,
         sizes,
         notes=[*notes, *filled],
-        known=_known(labels, sizes),
+        known=_known(labels),
         fill=fill,
     )
     rows = _rows_described(source, tables)
-    return Dataset(**{**_fields(made), "text": text, **rows})
+    return replace(made, text=text, **rows)
 
 
 def _numbers_alone(
@@ -169,7 +175,7 @@ def roles_of(source: Source, table: Table, labels_elsewhere: bool = False) -> Ro
     }
     for option, name in special.items():
         if name is not None and name not in table.names:
-            raise UserError(f"{option}: {unknown_name('column', name, map(_bare, table.names))}", table.path)
+            raise UserError(f"{option}: {unknown_name('column', name, map(plain_name, table.names))}", table.path)
     ignored = _matching("ignore_columns", source.ignore_columns or (), table)
     ignored = tuple(dict.fromkeys((*table.unnamed, *ignored)))
     aside = {*ignored, *filter(None, special.values())}
@@ -199,7 +205,7 @@ def roles_of(source: Source, table: Table, labels_elsewhere: bool = False) -> Ro
     for option, names in (("text_columns", text), ("one_hot", _names_in(source.one_hot))):
         for name in names:
             if name not in features:
-                known = unknown_name("feature column", name, map(_bare, features))
+                known = unknown_name("feature column", name, map(plain_name, features))
                 raise UserError(f"{option}: {known}", table.path)
     if not features:
         raise UserError("every column is a label: no feature is left", table.path)
@@ -211,14 +217,12 @@ def _names_in(value: Any) -> tuple[str, ...]:
 
 
 def _matching(option: str, given: Sequence[str], table: Table) -> tuple[str, ...]:
-    found: dict[str, None] = {}
+    found = tuple(dict.fromkeys(matching_names(given, table.names)))
     there = set(table.names)
-    for name in given:
-        some = [name] if name in there else [column for column in table.names if fnmatchcase(column, name)]
-        if not some:
-            raise UserError(f"{option}: {unknown_name('column', name, map(_bare, table.names))}", table.path)
-        found |= dict.fromkeys(some)
-    return tuple(found)
+    for name in found:
+        if name not in there:
+            raise UserError(f"{option}: {unknown_name('column', name, map(plain_name, table.names))}", table.path)
+    return found
 
 
 def _check_same(roles: Roles, first: Table, later: Table, source: Source) -> None:
@@ -265,15 +269,16 @@ def _features(source: Source, tables: Sequence[Table], roles: Roles) -> list[Fea
         for place, feature in enumerate(found):
             if isinstance(feature, Number) and any(_fractions(part, feature.column) for part in tables):
                 found[place] = Number(feature.column, how, as_written=True)
-    for name in roles.features:
-        if name in hot:
-            (frame,) = table.batches([name], as_written=True)
-            found.append(Categories.of(table, name, frame[name]))
-        elif name in text:
-            written = (part.batches([name], as_written=True) for part in tables)
-            found.append(Terms.of(table, text[name], [frame[name] for frame in chain.from_iterable(written)]))
+    found += [Categories.of(table, name, cells) for name, cells in _as_written(table, sorted(hot)).items()]
+    texts = [_as_written(part, list(text)) for part in tables]
+    found += [Terms.of(table, item, [cells[name] for cells in texts]) for name, item in text.items()]
     order = {name: place for place, name in enumerate(roles.features)}
     return sorted(found, key=lambda feature: order[feature.column])
+
+
+def _as_written(table: Table, names: Sequence[str]) -> dict[str, "pd.Series[Any]"]:
+    """Return columns as they are written, all in one pass over the table."""
+    return {name: frame[name] for frame in table.batches(names, as_written=True) for name in frame.columns}
 
 
 def _fractions(table: Table, name: str) -> bool:
@@ -383,10 +388,8 @@ def _batches(table: Table, columns: Sequence[Feature]) -> Iterator[tuple[list[in
 
 
 def _is_missing(table: Table, name: str, row: int) -> UserError:
-    line, column = table.place(row, name)
-    where = "" if line is not None else f"row {row + 1}: "
-    message = f"{where}the value of {shown(name)} is missing"
-    return UserError(f"{message}: set impute to mean, median or zero to have it filled", table.path, line, column)
+    message = f"the value of {shown(name)} is missing: set impute to mean, median or zero to have it filled"
+    return cell_error(table, row, name, message)
 
 
 def _check_rows(source: Source, labels: LabelsRead, sizes: Sequence[int]) -> None:
@@ -400,7 +403,7 @@ def _stacked(parts: Sequence[Any]) -> Any:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _known(labels: LabelsRead, sizes: Sequence[int]) -> BoolArray | None:
+def _known(labels: LabelsRead) -> BoolArray | None:
     if all(known is None for _, known in labels.parts):
         return None
     whole = [np.ones(Y.shape, np.bool_) if known is None else known for Y, known in labels.parts]
@@ -428,43 +431,26 @@ def _feature_notes(columns: Sequence[Feature]) -> list[str]:
 
 def _rows_described(source: Source, tables: Sequence[Table]) -> dict[str, Any]:
     """Return ids, groups and folds of the rows, where columns are named for them."""
+    columns = {"ids": source.id_column, "groups": source.group_column, "folds": source.fold_column}
+    named = {option: name for option, name in columns.items() if name is not None}
+    written = [_as_written(table, list(dict.fromkeys(named.values()))) for table in tables]
     found: dict[str, Any] = {}
-    for option, name in (("ids", source.id_column), ("groups", source.group_column), ("folds", source.fold_column)):
-        if name is None:
-            continue
+    for option, name in named.items():
         words: list[str] = []
-        for table in tables:
-            (frame,) = table.batches([name], as_written=True)
-            cells = plain_text(frame[name])
+        for table, its in zip(tables, written, strict=True):
+            cells = plain_text(its[name])
             gone = missing_words(cells)
             if option != "ids" and gone.any():
                 row = int(np.flatnonzero(gone)[0])
-                line, column = table.place(row, name)
-                where = "" if line is not None else f"row {row + 1}: "
-                raise UserError(
-                    f"{where}the {option[:-1]} of the row is missing in {shown(name)}", table.path, line, column
-                )
+                raise cell_error(table, row, name, f"the {option[:-1]} of the row is missing in {shown(name)}")
             words += cells.tolist()
         if option == "ids":
             found[option] = tuple(words)
             continue
         # Folds in the order of numbers, where they are numbers.
-        different = sorted(set(words), key=lambda word: (not word.isdigit(), int(word) if word.isdigit() else 0, word))
+        different = sorted(set(words), key=by_number)
         places = {word: place for place, word in enumerate(different)}
         found[option] = np.array([places[word] for word in words], np.int64)
         if option == "folds" and len(different) < 2:
             raise UserError(f"fold_column {shown(name)} has one value, so there is one fold alone", tables[0].path)
     return found
-
-
-def _fields(dataset: Dataset) -> dict[str, Any]:
-    return {name: getattr(dataset, name) for name in dataset.__dataclass_fields__}
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(shown(name) for name in names[:3]) + more
-
-
-def _bare(name: str) -> str:
-    return shown(name)[1:-1]

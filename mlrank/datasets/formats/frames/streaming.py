@@ -26,7 +26,7 @@ from mlrank.datasets.formats.frames.values import (
     numerals_set,
     plain_text,
 )
-from mlrank.datasets.formats.text import shown
+from mlrank.datasets.formats.text import plain_name, shown
 from mlrank.errors import UserError, unknown_name
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ def stream_tables(request: StreamRequest, table: Table) -> Iterator[Features]:
     columns = [name for name in table.names if name in used]
     if request.id_column is not None:
         if request.id_column not in table.names:
-            raise UserError(
-                unknown_name("id column", request.id_column, (shown(name)[1:-1] for name in table.names)), request.path
-            )
+            raise UserError(unknown_name("id column", request.id_column, map(plain_name, table.names)), request.path)
         columns = list(dict.fromkeys([*columns, request.id_column]))
         written = [*written, request.id_column]
     sparse = any(isinstance(feature, Terms) for feature, _ in found)
@@ -139,7 +137,7 @@ def _selected(
         order = [place for _, (place,) in found]
         X = np.empty((len(frame), n))
         X[:, order] = frame[names].to_numpy(np.float64, na_value=np.nan)
-        _check_complete(request, table, X, done)
+        _check_complete(request, X, done)
         return X
     X = np.empty((len(frame), 0 if sparse else n))
     blocks: list[Any] = []
@@ -158,12 +156,12 @@ def _selected(
         else:
             X[:, places] = values
     if not sparse:
-        _check_complete(request, table, X, done)
+        _check_complete(request, X, done)
         return X
     return csr_array(csr_array(hstack(blocks, format="csr"))[:, np.argsort(order)])
 
 
-def _check_complete(request: StreamRequest, table: Table, X: Any, done: int) -> None:
+def _check_complete(request: StreamRequest, X: Any, done: int) -> None:
     if request.selection.fill is not None:
         return
     rows, columns = np.nonzero(np.isnan(X))

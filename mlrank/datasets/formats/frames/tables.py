@@ -21,7 +21,7 @@ from mlrank.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FrameTable", "Table", "TextTable", "check_names"]
+__all__ = ["FrameTable", "Table", "TextTable", "cell_error", "check_names"]
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 # What the library takes for a missing number at once; other spellings of words.MISSING are looked up afterwards.
@@ -67,6 +67,12 @@ class Table(Protocol):
     def place(self, row: int, column: str) -> tuple[int | None, int | None]:
         """Return the line and the column of text where a cell stands; None where the table has no lines."""
         ...
+
+
+def cell_error(table: Table, row: int, column: str, message: str) -> UserError:
+    """Return an error at the place of a cell, or with the number of its row where the table has no lines."""
+    line, place = table.place(row, column)
+    return UserError(message if line is not None else f"row {row + 1}: {message}", table.path, line, place)
 
 
 def check_names(path: Path, names: Sequence[str], line: int | None = None) -> None:

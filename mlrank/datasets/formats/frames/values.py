@@ -27,6 +27,7 @@ __all__ = [
     "guess_numerals",
     "is_dates",
     "is_lists",
+    "is_none",
     "is_numeric",
     "missing_words",
     "numbers",
@@ -89,7 +90,7 @@ def numerals_set(decimal: str | None, thousands: str | None, path: Path) -> Nume
 
 
 def guess_numerals(columns: Iterable["pd.Series[Any]"]) -> Numerals | str:
-    """Return how the columns of text that are no plain numbers write numbers; "" in words if that cannot be decided.
+    """Return how the columns of text that are no plain numbers write numbers.
 
     A column counts if all its cells are numbers in one of the two ways: 1.234,5 with a decimal comma, 1,234.5 with
     thousands. Cells such as 1,234 fit both; some cell must tell them apart.
@@ -148,6 +149,11 @@ def is_lists(column: "pd.Series[Any]") -> bool:
         return str(column.dtype).startswith(("list", "large_list", "fixed_size_list"))
     first = next((value for value in column if value is not None and value is not np.nan), None)
     return isinstance(first, (list, tuple, set, np.ndarray))
+
+
+def is_none(cell: Any) -> bool:
+    """Return whether a cell of objects holds nothing."""
+    return cell is None or (isinstance(cell, float) and cell != cell)
 
 
 def plain_text(column: "pd.Series[Any]") -> "pd.Series[str]":

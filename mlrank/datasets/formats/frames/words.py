@@ -1,8 +1,9 @@
 """The words of cells: what means that a value is missing, and which two words say that a label is there or not."""
 
 import re
+from collections.abc import Iterable
 
-__all__ = ["MISSING", "NUMBER", "PAIRS", "negative_of", "normal_word"]
+__all__ = ["MISSING", "NUMBER", "PAIRS", "negative_of", "normal_word", "normal_words"]
 
 # A number as Python writes it.
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -40,6 +41,11 @@ def normal_word(word: str) -> str:
         return word
     value = float(word)
     return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
+
+
+def normal_words(words: Iterable[str]) -> frozenset[str]:
+    """Return words of a label in their normal form."""
+    return frozenset(map(normal_word, words))
 
 
 def negative_of(words: frozenset[str], positive: frozenset[str] = frozenset()) -> frozenset[str] | None:

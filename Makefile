@@ -9,7 +9,7 @@ export OMP_NUM_THREADS ?= 1
 # Without bytecode on disk every process compiles what it imports, and the tests start some hundred.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup check format test adversary soak bounds fuzz coverage lowest bench reproduce clean
+.PHONY: help setup check format test adversary soak bounds fuzz coverage lowest bench docs reproduce clean
 
 help:  ## show the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -80,9 +80,16 @@ lowest: $(LOWEST)/.installed  ## run the example and some tests with the lowest 
 bench: $(STAMP)  ## measure speed against the obvious alternatives
 	$(BIN)/pytest tests/benchmarks -s -o addopts=
 
+$(VENV)/.docs: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+docs: $(VENV)/.docs  ## build the pages of docs/ into docs/build, warnings as errors
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/build
+
 reproduce: $(STAMP)  ## the example experiment on embedded data, then Table 1 of the Rank-HLapSVM paper
 	$(BIN)/mlrank train configs/quickstart.yaml
 	$(BIN)/mlrank reproduce imageclef
 
 clean:  ## remove .venv and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage build dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage build dist docs/build docs/copied docs/gallery docs/api/generated

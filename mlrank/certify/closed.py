@@ -114,7 +114,7 @@ def _weights(model: Any, train: TrainingSet) -> LongArray:
 def certify_label_space(solver: Any, model: Any, train: TrainingSet) -> Proof:
     """PLST, and CPLST, whose directions are of the labels that features explain."""
     regression, hat = _regressions(solver, train)
-    S = np.where(train.Y, LONG(1), LONG(-1))
+    S = np.where(train.dense_Y, LONG(1), LONG(-1))
     Sc = S - S.mean(axis=0)
     scatter = Sc.T @ Sc
     explained = hasattr(solver, "hat_bias")
@@ -130,7 +130,7 @@ def certify_faie(solver: Any, model: Any, train: TrainingSet) -> Proof:
     regression, hat = _regressions(solver, train)
     missing = train.known is not None and not train.known.all()
     signed = missing or solver.coding == "signs"
-    Y = np.where(train.Y, LONG(1), LONG(-1 if signed else 0))
+    Y = np.where(train.dense_Y, LONG(1), LONG(-1 if signed else 0))
     if train.known is not None:
         Y = np.where(train.known, Y, LONG(0))
     H = hat.fitted(np.eye(len(Y), dtype=LONG) - (LONG(1) / len(Y) if hat is regression else 0))
@@ -144,7 +144,7 @@ def certify_faie(solver: Any, model: Any, train: TrainingSet) -> Proof:
 
 def certify_subspace(solver: Any, model: Any, train: TrainingSet) -> Proof:
     """Shared subspace: its objective with the best subspace for the weights, and their normal equations."""
-    U, Y, n = _weights(model, train), train.Y.astype(LONG), train.n_samples
+    U, Y, n = _weights(model, train), train.dense_Y.astype(LONG), train.n_samples
     Yc = Y - Y.mean(axis=0)
     gram, alpha, beta = solver.kernel != "linear", LONG(solver.alpha), LONG(solver.beta)
     G = _rows(solver, train)
@@ -185,6 +185,6 @@ def certify_compressed(solver: Any, model: Any, train: TrainingSet) -> Proof:
     G, lam, W = dense_rows(train.X), LONG(solver.s2) + LONG(solver.c2), coef.T.astype(LONG)
     if W.shape[0] != G.shape[1]:
         raise UserError("with rows in the place of weights its regression is not certified")
-    Z = train.Y.astype(LONG) @ Phi.T.astype(LONG)
+    Z = train.dense_Y.astype(LONG) @ Phi.T.astype(LONG)
     objective = ((Z - G @ W) ** 2).sum() + lam * (W**2).sum()
     return Proof(float(objective), _Regression(G, lam, False).error(W, Z), BACKWARD, scale=float((Z**2).sum()))

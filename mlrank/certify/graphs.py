@@ -66,7 +66,7 @@ def _whole(rest: LongArray, right: LongArray) -> float:
 def certify_smse(solver: Any, model: Any, train: TrainingSet) -> Proof:
     """SMSE: the Sylvester equation of its variant."""
     A, F = _graph(solver, model, train)
-    n, Y = train.n_samples, train.Y.astype(LONG)
+    n, Y = train.n_samples, train.dense_Y.astype(LONG)
     affinity = np.exp((_cosines(Y) - 1) / LONG(solver.tau))
     affinity[np.diag_indices_from(affinity)] = 0
     degree = affinity.sum(axis=1)
@@ -101,13 +101,13 @@ def certify_mcgf(solver: Any, model: Any, train: TrainingSet) -> Proof:
     if solver.variant == "similarity" and solver.g > 0:
         raise UserError("variant 'similarity' has a graph of labels beside that of rows, which is not certified")
     A, scores = _graph(solver, model, train)
-    telling = np.flatnonzero(train.Y.any(axis=0) & ~train.Y.all(axis=0))
-    Y, F = train.Y[:, telling].astype(LONG), scores[:, telling]
+    telling = np.flatnonzero(train.dense_Y.any(axis=0) & ~train.dense_Y.all(axis=0))
+    Y, F = train.dense_Y[:, telling].astype(LONG), scores[:, telling]
     targets = np.zeros_like(F)
     targets[: train.n_samples] = 2 * Y - 1 if solver.coding == "signs" else Y
     corr = _cosines(Y)
     if solver.variant == "sylvester":
-        full = _cosines((train.Y & train.Y.any(axis=0) & ~train.Y.all(axis=0)).astype(LONG))
+        full = _cosines((train.dense_Y & train.dense_Y.any(axis=0) & ~train.dense_Y.all(axis=0)).astype(LONG))
         b, largest = LONG(solver.b), LONG(np.linalg.eigvalsh(full.astype(np.float64))[-1])
         C, pushed = -LONG(solver.rho) * b / largest * corr, _times_laplacian(A, F)
         objective = b * ((F - targets) ** 2).sum() + (F * pushed).sum() + ((F @ C) * F).sum()

@@ -68,9 +68,9 @@ def certify_slrm(solver: Any, model: Any, train: TrainingSet) -> Proof:
         raise ValueError(f"a {type(model).__name__} has no weights to certify")
     half = LONG(0.5 if solver.objective == 8 else 1)
     lam, gamma = half * LONG(solver.lam), LONG(solver.gamma)
-    signs = np.where(train.Y, LONG(1), LONG(-1 if solver.coding == "signs" else 0))
-    known = np.ones_like(train.Y) if train.known is None else train.known
-    targets, weight = np.where(known, signs, LONG(0)), np.ones(train.Y.shape, LONG)
+    signs = np.where(train.dense_Y, LONG(1), LONG(-1 if solver.coding == "signs" else 0))
+    known = np.ones_like(train.dense_Y) if train.known is None else train.known
+    targets, weight = np.where(known, signs, LONG(0)), np.ones(train.dense_Y.shape, LONG)
     if solver.missing == "mask" or solver.loss != "squared":
         weight = known.astype(LONG)
     labeled, everything = dense_rows(train.X), dense_rows(all_rows(train))

@@ -33,8 +33,8 @@ ROUNDED = 1e-10
 
 def _sides(train: TrainingSet) -> tuple[BoolArray, BoolArray]:
     """Return which labels of each row are relevant and which irrelevant; unknown ones are neither."""
-    known = np.ones_like(train.Y) if train.known is None else train.known
-    return train.Y & known, ~train.Y & known
+    known = np.ones_like(train.dense_Y) if train.known is None else train.known
+    return train.dense_Y & known, ~train.dense_Y & known
 
 
 def _pair_loss(scores: LongArray, up: BoolArray, down: BoolArray, margin: float) -> Any:
@@ -86,8 +86,8 @@ class _Penalty:
     """L = D - H V H' of the label hypergraph, with hyperedge weights exp(-nu * distance within the label)."""
 
     def __init__(self, solver: Any, train: TrainingSet) -> None:
-        self.lam, self.H = LONG(solver.lam), train.Y.astype(LONG)
-        distance = np.array([_distance(solver, train, relevant) for relevant in train.Y.T], LONG)
+        self.lam, self.H = LONG(solver.lam), train.dense_Y.astype(LONG)
+        distance = np.array([_distance(solver, train, relevant) for relevant in train.dense_Y.T], LONG)
         self.weights = np.exp(-LONG(solver.nu) * distance)
         self.degree = self.H @ (self.weights * self.H.sum(axis=0))
 
@@ -126,7 +126,7 @@ def _certify_pairs(solver: Any, model: Any, train: TrainingSet, penalty: _Penalt
         square += penalty.lam * (plain * penalty.laplacian(plain)).sum()
     zero = C * len(mixed)
     primal = square / 2 + loss
-    beta = dual_of(model, train.Y.shape)
+    beta = dual_of(model, train.dense_Y.shape)
     if beta is None:
         return gap_proof(primal, None, zero)
     up, down = (side.T for side in _point(beta.T, relevant.T, irrelevant.T))
@@ -162,7 +162,7 @@ def certify_mlr(solver: Any, model: Any, train: TrainingSet) -> Proof:
     R = _label_mix(train, solver.correlation)
     square = np.trace(inner) if R is None else np.trace(np.linalg.pinv(R.astype(float), hermitian=True) @ inner)
     primal = square / 2 + C * loss
-    beta = dual_of(model, train.Y.shape)
+    beta = dual_of(model, train.dense_Y.shape)
     if beta is None:
         return gap_proof(primal, None, zero)
     up, down = (side.T for side in _point(beta.T, relevant.T, irrelevant.T))
@@ -178,7 +178,7 @@ def certify_mlr(solver: Any, model: Any, train: TrainingSet) -> Proof:
 
 def _halved(given: LinearRows | GramRows, model: Any, train: TrainingSet, augmented: bool) -> GramRows:
     """Return the rows under the kernel (K + diag K) / 2 of the printed steps, with the dual variables of the model."""
-    beta = dual_of(model, train.Y.shape)
+    beta = dual_of(model, train.dense_Y.shape)
     if isinstance(given, GramRows):
         K, A = given.K, given.A
     else:
@@ -221,7 +221,7 @@ def _label_mix(train: TrainingSet, correlation: float) -> LongArray | None:
     """Return (1 - s) I + s P with the cosines P between label columns, None for s = 0."""
     if not correlation:
         return None
-    H = train.Y.astype(LONG)
+    H = train.dense_Y.astype(LONG)
     length = np.sqrt(H.sum(axis=0))
     P = (H.T @ H) / np.maximum(np.outer(length, length), 1)
     P[np.diag_indices_from(P)] = 1
@@ -240,7 +240,7 @@ def certify_perf(solver: Any, model: Any, train: TrainingSet) -> Proof:
     for k in mixed:
         n_pairs = int(positive[:, k].sum()) * int(negative[:, k].sum())
         primal += C / n_pairs * _row_pairs(F[:, k], positive[:, k], negative[:, k])
-    beta, rebuilt = dual_of(model, train.Y.shape), False
+    beta, rebuilt = dual_of(model, train.dense_Y.shape), False
     if beta is None and isinstance(rows, LinearRows):
         beta, rebuilt = _planes(rows, train, positive, negative, C, float(model.info.optimality)), True
     if beta is None:
@@ -260,7 +260,7 @@ def _planes(
     rows: LinearRows, train: TrainingSet, positive: BoolArray, negative: BoolArray, C: Any, claimed: float
 ) -> LongArray:
     """Return dual variables that are rebuilt from the weights, (n_samples, n_labels)."""
-    beta, F = np.zeros(train.Y.shape, LONG), rows.outputs()
+    beta, F = np.zeros(train.dense_Y.shape, LONG), rows.outputs()
     for k in np.flatnonzero(positive.any(axis=0) & negative.any(axis=0)):
         up, down, w = positive[:, k], negative[:, k], rows.W[:, k]
         cap = C / (int(up.sum()) * int(down.sum()))
@@ -286,7 +286,7 @@ def certify_binary(solver: Any, model: Any, train: TrainingSet) -> Proof:
     primal = np.trace(rows.inner()) / 2 + C * ((slack**2).sum() if squared else slack.sum())
     if squared:
         primal += (b[mixed] ** 2).sum() / 2
-    beta = dual_of(model, train.Y.shape)
+    beta = dual_of(model, train.dense_Y.shape)
     if beta is None:
         return gap_proof(primal, None, zero)
     alpha = np.maximum(np.where(mixed, signs * beta, 0), 0)

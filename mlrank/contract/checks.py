@@ -16,6 +16,7 @@ from mlrank.models import Fit, Predictor
 from mlrank.scaling import SCALERS
 from mlrank.solvers import Capabilities, Model, TrainingSet
 from mlrank.solvers.base import FitInfo
+from mlrank.solvers.models import top_scores
 from mlrank.thresholds import THRESHOLDS
 
 __all__ = ["CHECKS"]
@@ -69,6 +70,29 @@ def check_sparse(subject: Subject) -> None:
     dense, sparse = subject.fit(X, Y, tol=TIGHT), subject.fit(csr_array(X), Y, tol=TIGHT)
     scores = sparse.decision_function(csr_array(X))
     _require_near(scores, dense.decision_function(X), SAME, "scores of dense and of sparse rows are not the same")
+
+
+def check_sparse_labels(subject: Subject) -> None:
+    """Dense and sparse labels give the same scores, if the solver says that it takes them."""
+    if not Capabilities.of(subject.solver).sparse_labels:
+        raise NotApplicable("it takes dense labels alone")
+    X, Y = random_problem()
+    dense, sparse = (subject.made(tol=TIGHT).fit(TrainingSet(X, labels)) for labels in (Y, csr_array(Y)))
+    message = "scores after dense and after sparse labels are not the same"
+    _require_near(sparse.decision_function(X), dense.decision_function(X), SAME, message)
+
+
+def check_top_scores(subject: Subject) -> None:
+    """The best scores that a model gives itself are among its scores, best first."""
+    X, Y = random_problem()
+    model = subject.fit(X, Y)
+    if not hasattr(model, "top_scores"):
+        raise NotApplicable("its models have no top_scores")
+    found, scores = top_scores(model, X, 3), model.decision_function(X)
+    _require(found.labels.shape == (len(X), 3), f"the best 3 labels of {len(X)} rows have shape {found.labels.shape}")
+    there = found.labels >= 0
+    own = np.where(there, np.take_along_axis(scores, np.maximum(found.labels, 0), axis=1), 0.0)
+    _require_near(np.where(there, found.scores, 0.0), own, SAME, "the best scores are not those of their labels")
 
 
 def check_repeated(subject: Subject) -> None:
@@ -231,6 +255,8 @@ CHECKS: dict[str, Callable[[Subject], None]] = {
     "scores": check_scores,
     "input": check_input,
     "sparse": check_sparse,
+    "sparse_labels": check_sparse_labels,
+    "top_scores": check_top_scores,
     "repeated": check_repeated,
     "pickle": check_pickle,
     "label_order": check_label_order,

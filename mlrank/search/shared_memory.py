@@ -15,6 +15,7 @@ from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import Features, read_only
 from mlrank.errors import UserError
+from mlrank.labels import LabelMatrix
 from mlrank.processes import process_started
 from mlrank.scaling import TermBlock
 from mlrank.search.neighbor_cache import FileNeighborCache
@@ -27,7 +28,7 @@ PREFIX = "mlrank-maps-"
 
 @dataclass(frozen=True)
 class SharedData:
-    """A table as files in `folder`; `shape` is that of sparse features, None for dense ones."""
+    """A table as files in `folder`; `shape`, `labels`: those of sparse features and labels, None for dense ones."""
 
     folder: str
     shape: tuple[int, int] | None
@@ -35,16 +36,18 @@ class SharedData:
     named: bool
     grouped: bool = False
     text: tuple[TermBlock, ...] = ()
+    labels: tuple[int, int] | None = None
 
     @classmethod
     def write(cls, folder: Path, task_data: TaskData) -> "SharedData":
         """Write the arrays into a new folder below `folder`."""
-        X = task_data.X
+        X, Y = task_data.X, task_data.Y
         parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr} if issparse(X) else {"X": X}
+        parts |= {"labels": Y.indices, "rows": Y.indptr} if issparse(Y) else {"Y": Y}
         more = {"known": task_data.known, "groups": task_data.groups}
         try:
             inside = tempfile.mkdtemp(dir=folder)
-            for name, part in {**parts, "Y": task_data.Y, **more}.items():
+            for name, part in {**parts, **more}.items():
                 if part is not None:
                     np.save(f"{inside}/{name}.npy", part)
             if task_data.feature_names is not None:
@@ -53,7 +56,8 @@ class SharedData:
             raise UserError(f"cannot map the data for the workers: {(error.strerror or '').lower()}", folder) from error
         shape = X.shape if issparse(X) else None
         masked, named = task_data.known is not None, task_data.feature_names is not None
-        return cls(inside, shape, masked, named, task_data.groups is not None, task_data.text)
+        labels = Y.shape if issparse(Y) else None
+        return cls(inside, shape, masked, named, task_data.groups is not None, task_data.text, labels)
 
     def open(self) -> TaskData:
         """Return the table; nothing is read before it is used."""
@@ -61,13 +65,19 @@ class SharedData:
         names = tuple(json.loads(Path(self.folder, "names.json").read_text(encoding="utf-8"))) if self.named else None
         groups = self._map("groups") if self.grouped else None
         cache = FileNeighborCache(self.folder)
-        return TaskData(self._features(), self._map("Y"), known, cache, names, groups, self.text)
+        return TaskData(self._features(), self._labels(), known, cache, names, groups, self.text)
 
     def _features(self) -> Features:
         if self.shape is None:
             return self._map("X")
         parts = (self._map("data"), self._map("indices"), self._map("indptr"))
         return read_only(csr_array(parts, shape=self.shape, copy=False))
+
+    def _labels(self) -> LabelMatrix:
+        if self.labels is None:
+            return self._map("Y")
+        indices = self._map("labels")
+        return read_only(csr_array((np.ones(len(indices), np.bool_), indices, self._map("rows")), shape=self.labels))
 
     def _map(self, name: str) -> Any:
         path = f"{self.folder}/{name}.npy"

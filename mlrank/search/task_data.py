@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from mlrank.arrays import BoolArray, Features, IntArray, take_rows
+from mlrank.labels import LabelMatrix, dense_labels, labels_of_rows
 from mlrank.scaling import Scaling, TermBlock, fit_scaling
 from mlrank.search.neighbor_cache import FileNeighborCache, MemoryNeighborCache
 from mlrank.search.tasks import Task
@@ -31,7 +32,7 @@ class TaskData:
     """
 
     X: Features
-    Y: BoolArray
+    Y: LabelMatrix
     known: BoolArray | None = None
     neighbor_cache: MemoryNeighborCache | FileNeighborCache | None = None
     feature_names: tuple[str, ...] | None = None
@@ -71,6 +72,8 @@ class TaskRows:
         scaling = fit_scaling(task.chain.scale, X, task_data.text)
         mask = None if task_data.known is None else task_data.known[task.mask]
         Y, known = _labels(task_data.Y, mask, task.train)
+        if not able.sparse_labels:
+            Y = dense_labels(Y, f"dense labels, which {solver.__name__} needs,")
         Y_test, known_test = _labels(task_data.Y, mask, task.test)
         unlabeled = None
         if able.uses_unlabeled:
@@ -90,9 +93,9 @@ class TaskRows:
         return cls(train, known, test, tuple(filter(None, notes)), scaling, groups)
 
 
-def _labels(Y: BoolArray, mask: BoolArray | None, rows: Any) -> tuple[BoolArray, BoolArray | None]:
+def _labels(Y: LabelMatrix, mask: BoolArray | None, rows: Any) -> tuple[LabelMatrix, BoolArray | None]:
     """Return the labels of some rows, False where they are unknown, and their mask; None if all are known."""
-    labels: BoolArray = Y[rows]
+    labels = labels_of_rows(Y, rows)
     if mask is None:
         return labels, None
     known: BoolArray = mask[rows]

@@ -7,14 +7,16 @@ hands the result to every grid point with equal SHARED values. ``fit(train)`` al
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features, read_only, take_rows
 from mlrank.errors import not_among
 from mlrank.kernels import KERNELS
+from mlrank.labels import LabelMatrix, as_labels, dense_labels, labels_of_rows, sparse_labels
 
 __all__ = [
     "Capabilities",
@@ -55,11 +57,12 @@ class TrainingSet:
     Parameters
     ----------
     X : (n_samples, n_features) float64 ndarray or csr_array
-    Y : (n_samples, n_labels) bool ndarray
+    Y : (n_samples, n_labels) bool ndarray or csr_array
+        As given. A solver reads `dense_Y`, or where it declares ``SPARSE_LABELS`` this or `sparse_Y`.
     X_unlabeled : (n_unlabeled, n_features), optional
         Rows whose labels a transductive solver may not see.
     known : (n_samples, n_labels) bool ndarray, optional
-        False where an entry of `Y` is missing; `Y` is made False there, whatever was given.
+        False where an entry of `Y` is missing; `Y` is made False there, whatever was given. Only with a dense `Y`.
     pairwise : bool
         Whether X is the kernel matrix of the rows, for a solver of kernel "precomputed": part of the rows then have
         their own columns alone.
@@ -76,7 +79,7 @@ class TrainingSet:
     """
 
     X: Features
-    Y: BoolArray
+    Y: LabelMatrix
     X_unlabeled: Features | None = None
     known: BoolArray | None = None
     pairwise: bool = False
@@ -84,9 +87,7 @@ class TrainingSet:
     feature_names: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
-        X, Y = as_features(self.X), np.asarray(self.Y)
-        if Y.dtype != np.bool_ or Y.ndim != 2:
-            raise ValueError(f"Y must be a two-dimensional bool array, found {Y.dtype} of shape {Y.shape}")
+        X, Y = as_features(self.X), as_labels(self.Y)
         if X.shape[0] != Y.shape[0]:
             raise ValueError(f"X has {X.shape[0]} rows, Y has {Y.shape[0]}")
         if 0 in X.shape or 0 in Y.shape:
@@ -96,6 +97,8 @@ class TrainingSet:
         if self.known is not None and self.known.shape != Y.shape:
             raise ValueError(f"known has shape {self.known.shape}, Y has shape {Y.shape}")
         if self.known is not None:
+            if issparse(Y):
+                raise ValueError("unknown entries of sparse labels are not supported: give a dense Y with `known`")
             Y = Y & self.known
         object.__setattr__(self, "X", read_only(X))
         object.__setattr__(self, "Y", read_only(Y))
@@ -122,9 +125,26 @@ class TrainingSet:
         """Number of labels."""
         return int(self.Y.shape[1])
 
+    @cached_property
+    def dense_Y(self) -> BoolArray:
+        """The labels as a read-only bool ndarray.
+
+        Raises
+        ------
+        UserError
+            If they are sparse, and dense ones need more memory than there is.
+        """
+        return np.asarray(read_only(dense_labels(self.Y, "dense labels, which this solver needs,")))
+
+    @cached_property
+    def sparse_Y(self) -> csr_array:
+        """The labels as a read-only canonical csr_array of bool with int32 indices that stores True alone."""
+        found: csr_array = read_only(sparse_labels(self.Y))
+        return found
+
     def hide_labels(self, rows: IntArray) -> "TrainingSet":
         """Return a copy in which `rows` keep their features (as unlabeled rows) and lose their labels."""
-        from scipy.sparse import issparse, vstack
+        from scipy.sparse import vstack
 
         kept = np.setdiff1d(np.arange(self.n_samples), rows)
         hidden = self.features(rows, kept)
@@ -138,7 +158,7 @@ class TrainingSet:
         """Return `rows` with their labels, without unlabeled rows."""
         known = None if self.known is None else self.known[rows]
         X, names = self.features(rows, rows), self.feature_names
-        return TrainingSet(X, self.Y[rows], known=known, pairwise=self.pairwise, feature_names=names)
+        return TrainingSet(X, labels_of_rows(self.Y, rows), known=known, pairwise=self.pairwise, feature_names=names)
 
     def features(self, rows: IntArray, trained: IntArray) -> Features:
         """Return `rows` as a model fitted on the rows `trained` takes them."""
@@ -174,7 +194,11 @@ class FitInfo:
 
 @runtime_checkable
 class Model(Protocol):
-    """A fitted solver."""
+    """A fitted solver.
+
+    It may have ``top_scores(X, k) -> TopScores`` as well, the best scored labels of each row, where it finds them
+    without all scores of a row; `mlrank.solvers.models.top_scores` asks for it.
+    """
 
     @property
     def info(self) -> FitInfo:
@@ -203,6 +227,7 @@ class Solver(Protocol):
     USES_KNOWN: ClassVar[bool] = False
     CERTIFICATE: ClassVar[CertificateKind | None] = None
     NATURAL_CUT: ClassVar[float] = 0.0
+    SPARSE_LABELS: ClassVar[bool] = False
     LOADS: ClassVar[tuple[str, ...]] = ("numba",)
 
     def fit(self, train: TrainingSet, prepared: Any = None) -> Model:
@@ -255,6 +280,9 @@ class Capabilities:
         ``natural_cut(train)`` instead, because the cut depends on settings or on the training rows; see `cut_of`.
     by_place : bool
         ``BY_PLACE``: labels in another order may get other scores, as where draws or chains follow their places.
+    sparse_labels : bool
+        ``SPARSE_LABELS``: fits read ``TrainingSet.Y`` or ``sparse_Y`` and make no array of n_samples * n_labels
+        entries. Other solvers get dense labels, if there is the memory for them.
     """
 
     shared: tuple[str, ...]
@@ -271,6 +299,7 @@ class Capabilities:
     kernel: str | None
     natural_cut: float | None = 0.0
     by_place: bool = False
+    sparse_labels: bool = False
 
     @classmethod
     def of(cls, solver: Any) -> "Capabilities":
@@ -300,6 +329,7 @@ class Capabilities:
             kernel=getattr(solver, "kernel", None),
             natural_cut=None if hasattr(solver, "natural_cut") else float(getattr(solver, "NATURAL_CUT", 0.0)),
             by_place=bool(getattr(solver, "BY_PLACE", False)),
+            sparse_labels=bool(getattr(solver, "SPARSE_LABELS", False)),
         )
 
     @classmethod
@@ -394,8 +424,9 @@ def n_components_of(value: float, n_labels: int) -> int:
 
 def never_known(train: TrainingSet) -> BoolArray:
     """Return which labels are missing in every row."""
-    known = np.ones_like(train.Y) if train.known is None else train.known
-    return np.asarray(~known.any(axis=0))
+    if train.known is None:
+        return np.zeros(train.n_labels, np.bool_)
+    return np.asarray(~train.known.any(axis=0))
 
 
 def unknown_label_notes(train: TrainingSet, rows_count: str, labels_score: str) -> tuple[str, ...]:

@@ -140,8 +140,8 @@ class BinarySVM:
         gram = None if shared is None else shared.gram(self.gamma)
         if shared is not None and prepared is None:
             shared.forget()
-        known = np.ones_like(train.Y) if train.known is None else train.known
-        labels = zip(train.Y.T, known.T, strict=True)
+        known = np.ones_like(train.dense_Y) if train.known is None else train.known
+        labels = zip(train.dense_Y.T, known.T, strict=True)
         kernel = Kernel.of(self)
         machines = [self._fit_known(train.X, gram, kernel, relevant, rows) for relevant, rows in labels]
         weights = np.array([machine.weights for machine in machines])

@@ -174,7 +174,7 @@ class BLDA:
         UserError
             If all classes have the same mean, such as with one label or none: there is no direction then.
         """
-        carried = train.Y.sum(axis=1)
+        carried = train.dense_Y.sum(axis=1)
         labeled = np.flatnonzero(carried)
         if not labeled.size:
             raise UserError(f"blda needs rows with labels, found none among {train.n_samples}")
@@ -183,7 +183,7 @@ class BLDA:
         unit = self._unit(X, mean)
         if unit is not None:
             X, mean = as_features(X @ diags_array(1.0 / unit)) if issparse(X) else X / unit, mean / unit
-        scatters = _scatters(X, train.Y[labeled], weight, mean)
+        scatters = _scatters(X, train.dense_Y[labeled], weight, mean)
         eigenvalues, U, metric = self._directions(scatters, train.n_features)
         r = min(self.n_components or train.n_labels - 1, train.n_labels - 1, len(eigenvalues))
         if r == 0:

@@ -134,8 +134,8 @@ class _Estimator:
 
     def fit(self, train: TrainingSet, prepared: object = None) -> "LinearModel | EstimatorModel":
         """Fit the estimator to all labels that vary at once where it takes them, else one for each of these."""
-        X, targets = train.X, train.Y.astype(np.int64)
-        varied = np.flatnonzero(train.Y.any(axis=0) & ~train.Y.all(axis=0))
+        X, targets = train.X, train.dense_Y.astype(np.int64)
+        varied = np.flatnonzero(train.dense_Y.any(axis=0) & ~train.dense_Y.all(axis=0))
         with recorded_warnings() as caught:
             whole = self._estimator()
             dense = issparse(X) and not takes_sparse(whole)
@@ -146,7 +146,7 @@ class _Estimator:
         converged, notes = warned(caught)
         notes += (f"sparse rows were made dense: {self.PLACE} takes no others",) if dense else ()
         info = FitInfo(iterations(machines), np.nan, np.nan, converged, notes)
-        constants = np.where(train.Y[0], 0.5, -0.5)
+        constants = np.where(train.dense_Y[0], 0.5, -0.5)
         if not together and all(_is_linear(one, train.n_features) for one in machines):
             return _linear(machines, varied, constants, train.n_features, info)
         return EstimatorModel(machines, together, varied, constants, info, dense)

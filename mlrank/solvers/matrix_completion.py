@@ -273,7 +273,7 @@ class MatrixCompletion:
 
     def _problem(self, train: TrainingSet, X: FloatArray) -> Completion:
         signs = np.zeros((len(X), train.n_labels))
-        signs[: train.n_samples] = np.where(train.Y, 1.0, -1.0)
+        signs[: train.n_samples] = np.where(train.dense_Y, 1.0, -1.0)
         if train.known is not None:
             signs[: train.n_samples][~train.known] = 0.0
         if not signs.any():

@@ -208,7 +208,7 @@ class SharedSubspace:
 
     def _fitted(self, train: TrainingSet, decomposed: Decomposed) -> LinearModel | KernelModel:
         space, rows = decomposed
-        Y = train.Y.astype(np.float64)
+        Y = train.dense_Y.astype(np.float64)
         mean, n = Y.mean(axis=0), train.n_samples
         root = np.sqrt(space.values)[:, None]
         right = space.parts(Y - mean) / n
@@ -259,7 +259,7 @@ class SharedSubspace:
         directions = eigvalsh(((gram + gram.T) / (2 * size)).astype(np.float64))
         rank = default_rank(train.n_labels) if self.rank == "auto" else int(self.rank)
         outside = size * np.maximum(directions[: max(len(directions) - rank, 0)], 0.0).sum()
-        loss = ((scores + intercept - train.Y) ** 2).sum() / train.n_samples
+        loss = ((scores + intercept - train.dense_Y) ** 2).sum() / train.n_samples
         return float(loss + self.alpha * outside + self.beta * np.trace(gram))
 
     def _notes(self, requested: int, found: int) -> tuple[str, ...]:

@@ -1,8 +1,11 @@
 """What rows to be learned from must be."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from mlrank import solvers
 from mlrank.solvers import TrainingSet
 
 X, Y = np.ones((3, 2)), np.eye(3, 4, dtype=bool)
@@ -31,3 +34,12 @@ def test_a_label_that_is_not_known_is_not_relevant_and_nothing_can_be_written():
     for array in (train.X, train.Y, train.known):
         with pytest.raises(ValueError, match="read-only"):
             array[0, 0] = 1
+
+
+def test_solvers_that_do_not_take_sparse_labels_read_dense_ones():
+    """`train.Y` may be sparse: a solver reads it where its class says so, and `dense_Y` or `sparse_Y` otherwise."""
+    folder, found = Path(solvers.__file__).parent, []
+    for path in folder.rglob("*.py"):
+        text = path.read_text("utf-8")
+        found += [path.name] * ("train.Y" in text and "SPARSE_LABELS" not in text)
+    assert found == []

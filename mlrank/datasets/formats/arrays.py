@@ -15,9 +15,10 @@ from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats.base import Source, StreamRequest, as_dataset
 from mlrank.datasets.formats.missing import FilledFeatures, MissingValues, nan_places
 from mlrank.datasets.formats.names import read_labels, read_names, repeated
-from mlrank.datasets.formats.room import NAME_BYTES, check_columns, check_room
+from mlrank.datasets.formats.room import NAME_BYTES, check_columns
 from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError
+from mlrank.room import check_room
 
 __all__ = [
     "arrays_dataset",

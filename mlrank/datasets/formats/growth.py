@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.datasets.formats.room import check_room, fits
 from mlrank.datasets.formats.text import MOST_EMPTY, LineBlock, is_packed
 from mlrank.errors import UserError
 from mlrank.hardware import available_memory
+from mlrank.room import check_room, fits
 
 __all__ = ["Growth", "no_room", "resized"]
 

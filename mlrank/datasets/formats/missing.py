@@ -8,9 +8,9 @@ from scipy.sparse import coo_array, csr_array, issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray
 from mlrank.datasets.formats import _codes as codes
-from mlrank.datasets.formats.room import check_room
 from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError, unknown_name
+from mlrank.room import check_room
 
 __all__ = ["IMPUTE", "FilledFeatures", "Impute", "MissingValues", "check_impute", "filled", "nan_places", "put_values"]
 

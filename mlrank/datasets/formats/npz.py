@@ -30,9 +30,10 @@ from mlrank.datasets.formats.arrays import (
 from mlrank.datasets.formats.base import Format, LoadOptions, Source, StreamRequest, WriteJob
 from mlrank.datasets.formats.frames import labels_elsewhere
 from mlrank.datasets.formats.frames.labels import LabelsRead
-from mlrank.datasets.formats.room import check_columns, check_room
+from mlrank.datasets.formats.room import check_columns
 from mlrank.datasets.formats.text import file_stem, shown
 from mlrank.errors import UserError, os_errors, unknown_name
+from mlrank.room import check_room
 
 __all__ = ["NPZ"]
 

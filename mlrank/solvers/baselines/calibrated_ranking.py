@@ -107,7 +107,7 @@ class CalibratedRanking:
 
     def fit(self, train: TrainingSet, prepared: None = None) -> CalibratedModel:
         """Fit an estimator to each label and to each pair of labels."""
-        Y, (X, dense, dense_notes) = train.Y, rows_for(self, train.X)
+        Y, (X, dense, dense_notes) = train.dense_Y, rows_for(self, train.X)
         with recorded_warnings() as caught:
             alone = tuple(self._machine(X, Y[:, label]) for label in range(train.n_labels))
             pairs = tuple(self._pair(X, Y[:, i], Y[:, j]) for i, j in combinations(range(train.n_labels), 2))

@@ -126,7 +126,7 @@ class ClassifierChains:
         X, dense, dense_notes = rows_for(self, train.X)
         rng = np.random.default_rng(self.seed)
         with recorded_warnings() as caught:
-            chains = tuple(self._chain(X, train.Y, rng) for _ in range(int(self.n_chains)))
+            chains = tuple(self._chain(X, train.dense_Y, rng) for _ in range(int(self.n_chains)))
         links = [link for one in chains if one.chain is not None for link in one.chain.estimators_]
         converged, notes = warned(caught)
         info = FitInfo(iterations(links), np.nan, np.nan, converged, dense_notes + notes)

@@ -163,7 +163,7 @@ class LabelPowerset:
         """Fit one estimator to the label sets."""
         X, dense, dense_notes = rows_for(self, train.X)
         with recorded_warnings() as caught:
-            powerset = _powerset(self, X, train.Y, np.arange(train.n_labels))
+            powerset = _powerset(self, X, train.dense_Y, np.arange(train.n_labels))
         converged, notes = warned(caught)
         info = FitInfo(iterations((powerset.machine,)), np.nan, np.nan, converged, dense_notes + notes)
         return PowersetModel(info, dense, powerset, self.answer)
@@ -211,18 +211,18 @@ class RAkEL:
 
     def fit(self, train: TrainingSet, prepared: None = None) -> LabelsetsModel:
         """Fit an estimator to each labelset."""
-        varied = np.flatnonzero(train.Y.any(axis=0) & ~train.Y.all(axis=0))
+        varied = np.flatnonzero(train.dense_Y.any(axis=0) & ~train.dense_Y.all(axis=0))
         X, dense, dense_notes = rows_for(self, train.X)
         drawn = [varied[places] for places in self.drawn(varied.size)]
         with recorded_warnings() as caught:
-            powersets = tuple(_powerset(self, X, train.Y, labels) for labels in drawn)
+            powersets = tuple(_powerset(self, X, train.dense_Y, labels) for labels in drawn)
         converged, notes = warned(caught)
         notes = dense_notes + notes
         missed = np.setdiff1d(varied, np.concatenate([*drawn, np.empty(0, np.int64)]))
         if missed.size:
             notes += (f"{missed.size} of {train.n_labels} labels are in no labelset: their scores are constant",)
         info = FitInfo(iterations([one.machine for one in powersets]), np.nan, np.nan, converged, notes)
-        return LabelsetsModel(info, dense, powersets, self.answer, train.Y.mean(axis=0) - 0.5)
+        return LabelsetsModel(info, dense, powersets, self.answer, train.dense_Y.mean(axis=0) - 0.5)
 
     def drawn(self, n_labels: int) -> list[IntArray]:
         """Return the labelsets of so many labels, each in rising order; where there are fewer, one set of all."""

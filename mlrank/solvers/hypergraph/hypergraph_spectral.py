@@ -204,8 +204,8 @@ class HypergraphSpectral:
         if self.head == "knn":
             near = min(self.n_neighbors, train.n_samples)
             notes = info.notes + scale_notes(train, info.converged)
-            return NeighborModel(projection, Z / root, train.Y, near, replace(info, notes=notes))
-        head = self._linear_head(Z, train.Y)
+            return NeighborModel(projection, Z / root, train.dense_Y, near, replace(info, notes=notes))
+        head = self._linear_head(Z, train.dense_Y)
         converged = info.converged and head.converged
         info = replace(info, converged=converged, notes=info.notes + scale_notes(train, converged))
         return projection.model(root * head.coef, head.intercept, info)
@@ -231,8 +231,8 @@ class HypergraphSpectral:
     def _target(self, train: TrainingSet) -> Target:
         weights = np.ones(train.n_labels)
         if self.weights == "distance":
-            weights = hyperedge_weights(train.X, train.Y, self.nu)
-        factor = expansion_factor(train.Y, self.expansion, weights)
+            weights = hyperedge_weights(train.X, train.dense_Y, self.nu)
+        factor = expansion_factor(train.dense_Y, self.expansion, weights)
         if self.center_H0:
             factor = center_columns(factor)
         basis, values = range_basis(factor, full=self.fill == "k")

@@ -160,7 +160,7 @@ class FaIE:
 
     def _coded(self, train: TrainingSet) -> FloatArray:
         if not self._has_signs(train):
-            return train.Y.astype(np.float64)
+            return train.dense_Y.astype(np.float64)
         return signs(train) if train.known is None else np.where(train.known, signs(train), 0.0)
 
 

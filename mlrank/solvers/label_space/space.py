@@ -173,7 +173,7 @@ def _space(X: Features, kernel: Kernel, bias: str) -> RidgeSpace:
 
 def signs(train: TrainingSet) -> FloatArray:
     """Return the labels as +1 and -1."""
-    return np.where(train.Y, 1.0, -1.0)
+    return np.where(train.dense_Y, 1.0, -1.0)
 
 
 def largest(matrix: FloatArray, count: int, noise: float) -> tuple[FloatArray, FloatArray]:

@@ -242,7 +242,7 @@ class MLLOC:
         K = None
         if self.kernel != "linear":
             K = Kernel.of(self)(X, X)
-        groups = label_groups(train.X, train.Y, n_components_of(self.n_groups, train.n_labels), self.seed)
+        groups = label_groups(train.X, train.dense_Y, n_components_of(self.n_groups, train.n_labels), self.seed)
         return Begun(X, divisor, K, spread, linear_space(CenteredRows(divided(train.X, spread))), groups)
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
@@ -254,7 +254,7 @@ class MLLOC:
     def fit(self, train: TrainingSet, prepared: Begun | None = None) -> "LinearModel | LocModel":
         """Alternate between machines, codes and prototypes, and learn to predict codes."""
         begun = self.prepare(train) if prepared is None else prepared
-        machines, C, info = self._alternate(train.Y, begun)
+        machines, C, info = self._alternate(train.dense_Y, begun)
         info = replace(info, notes=info.notes + scale_notes(train, info.converged or self.scale))
         coef = begun.rows.coef(begun.rows.parts(C), self.code_lam * train.n_samples)
         assert begun.rows.rows is not None

@@ -264,10 +264,10 @@ class MultiLabelRanking:
             If no example has both a relevant and an irrelevant label, the kernel is not defined for the rows, or a
             precomputed one is none.
         """
-        labels = Labels.of(train.Y, self.formulation == "exact", train.known)
+        labels = Labels.of(train.dense_Y, self.formulation == "exact", train.known)
         ready = self.prepare(train) if prepared is None else prepared
         C = self.C * (PAIRS_OF_EQ_2 if self.C_convention == "eq2" else 1.0)
-        problem = RankingProblem(labels, C, label_mix(train.Y, self.correlation))
+        problem = RankingProblem(labels, C, label_mix(train.dense_Y, self.correlation))
         rows = ready if isinstance(ready, LinearRows) else ready.gram(self.gamma)
         ranked = self._solved(rows, problem, train)
         converged = ranked.optimality <= self.tol

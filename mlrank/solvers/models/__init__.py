@@ -12,6 +12,7 @@ from mlrank.solvers.models.dual import DUALS, DualPoint
 from mlrank.solvers.models.kernel import KernelModel
 from mlrank.solvers.models.linear import LinearModel, LowRankModel, LowRankWeights
 from mlrank.solvers.models.projections import KernelProjection, Projection
+from mlrank.solvers.models.top import top_scores
 from mlrank.solvers.models.transductive import TransductiveModel, all_rows, row_digests
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "TransductiveModel",
     "all_rows",
     "row_digests",
+    "top_scores",
 ]
 
 MODELS: Imported[type[Any]] = Imported(

@@ -181,9 +181,9 @@ class BalancedKNN:
     def prepare(self, train: TrainingSet) -> Neighborhood:
         """Project the rows; what else depends on them alone is computed when first asked for."""
         if not isinstance(self.project, BLDA):
-            return Neighborhood(train.X, train.Y, None)
+            return Neighborhood(train.X, train.dense_Y, None)
         projection = self.project.fit(train)
-        return Neighborhood(projection.transform(train.X), train.Y, projection)
+        return Neighborhood(projection.transform(train.X), train.dense_Y, projection)
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
@@ -194,7 +194,7 @@ class BalancedKNN:
         """Store the rows of `train`, and find the width if it is not given."""
         near = self.prepare(train) if prepared is None else prepared
         square = near.typical_square if self.width is None else self.width**self.width_power
-        short = int((train.Y.sum(axis=0) < self.n_neighbors).sum())
+        short = int((train.dense_Y.sum(axis=0) < self.n_neighbors).sum())
         notes = near.projection.info.notes if near.projection is not None else ()
         if short:
             notes += (f"{short} of {train.n_labels} labels have fewer than {self.n_neighbors} rows",)

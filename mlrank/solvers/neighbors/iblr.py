@@ -100,7 +100,7 @@ class IBLR:
 
     def prepare(self, train: TrainingSet) -> FloatArray:
         """Return how many neighbors of each training row carry each label, (n_samples, n_labels)."""
-        return label_counts(train.X, train.Y, train.X, int(self.n_neighbors), np.arange(train.n_samples))[0]
+        return label_counts(train.X, train.dense_Y, train.X, int(self.n_neighbors), np.arange(train.n_samples))[0]
 
     def fit(self, train: TrainingSet, prepared: FloatArray | None = None) -> RegressedNeighbors:
         """Fit a regression for each label that some rows carry and some do not."""
@@ -108,15 +108,15 @@ class IBLR:
 
         counts = self.prepare(train) if prepared is None else prepared
         coef = np.zeros((train.n_labels, train.n_labels))
-        intercept = np.where(train.Y[0], CERTAIN, -CERTAIN)
+        intercept = np.where(train.dense_Y[0], CERTAIN, -CERTAIN)
         steps = 1
         with recorded_warnings() as caught:
-            for label in np.flatnonzero(train.Y.any(axis=0) & ~train.Y.all(axis=0)):
+            for label in np.flatnonzero(train.dense_Y.any(axis=0) & ~train.dense_Y.all(axis=0)):
                 machine = LogisticRegression(C=self.C, solver="newton-cholesky", tol=TOLERANCE, max_iter=MOST_STEPS)
-                machine.fit(counts, train.Y[:, label])
+                machine.fit(counts, train.dense_Y[:, label])
                 coef[label], intercept[label] = machine.coef_[0], machine.intercept_[0]
                 steps = max(steps, int(machine.n_iter_[0]))
         converged, notes = warned(caught)
         few = few_rows(train, int(self.n_neighbors) + 1)
         info = FitInfo(steps, float("nan"), float("nan"), converged, few + notes)
-        return RegressedNeighbors(train.X, train.Y, coef, intercept, int(self.n_neighbors), info)
+        return RegressedNeighbors(train.X, train.dense_Y, coef, intercept, int(self.n_neighbors), info)

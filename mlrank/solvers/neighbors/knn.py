@@ -136,4 +136,4 @@ class KNN:
     def fit(self, train: TrainingSet, prepared: None = None) -> Neighbors:
         """Keep the rows of `train`."""
         info = FitInfo(1, float("nan"), float("nan"), True, few_rows(train, self.n_neighbors))
-        return Neighbors(train.X, train.Y, int(self.n_neighbors), info)
+        return Neighbors(train.X, train.dense_Y, int(self.n_neighbors), info)

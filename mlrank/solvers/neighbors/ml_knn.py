@@ -90,7 +90,7 @@ class MLKNN:
     def prepare(self, train: TrainingSet) -> IntArray:
         """Return how many neighbors of each training row carry each label, (n_samples, n_labels)."""
         own = np.arange(train.n_samples)
-        return label_counts(train.X, train.Y, train.X, int(self.n_neighbors), own)[0].astype(np.int64)
+        return label_counts(train.X, train.dense_Y, train.X, int(self.n_neighbors), own)[0].astype(np.int64)
 
     def fit(self, train: TrainingSet, prepared: IntArray | None = None) -> CountedNeighbors:
         """Count, for each label and each number of neighbors that carry it, the rows with the label and without it."""
@@ -98,7 +98,7 @@ class MLKNN:
         n, k = train.n_samples, int(self.n_neighbors)
         having, lacking = np.zeros((2, train.n_labels, k + 1))
         for label in range(train.n_labels):
-            carries = train.Y[:, label]
+            carries = train.dense_Y[:, label]
             having[label] = np.bincount(counts[carries, label], minlength=k + 1)
             lacking[label] = np.bincount(counts[~carries, label], minlength=k + 1)
         with_it = having.sum(axis=1, keepdims=True)
@@ -106,4 +106,4 @@ class MLKNN:
         present = prior * (self.s + having) / (self.s * (k + 1) + with_it)
         absent = (1 - prior) * (self.s + lacking) / (self.s * (k + 1) + n - with_it)
         info = FitInfo(1, float("nan"), float("nan"), True, few_rows(train, k + 1))
-        return CountedNeighbors(train.X, train.Y, present / (present + absent) - 0.5, k, info)
+        return CountedNeighbors(train.X, train.dense_Y, present / (present + absent) - 0.5, k, info)

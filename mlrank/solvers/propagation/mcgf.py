@@ -136,15 +136,15 @@ class MCGF:
         """Score the rows of `train`, with labels and without."""
         propagation = self.prepare(train) if prepared is None else prepared
         rows = propagation.rows
-        telling = np.asarray(train.Y.any(axis=0) & ~train.Y.all(axis=0))
-        Y = train.Y & telling
+        telling = np.asarray(train.dense_Y.any(axis=0) & ~train.dense_Y.all(axis=0))
+        Y = train.dense_Y & telling
         solution, objective = self._spread(propagation, Y, self._targets(rows, Y, telling))
         scores = solution.F
         if self.variant != "sylvester":
             corr = label_cosines(Y)
             np.fill_diagonal(corr, 0.0)
             scores = scores + self.a * (scores @ corr)
-        scores = _with_constants(scores, train.Y, telling)
+        scores = _with_constants(scores, train.dense_Y, telling)
         converged = solution.optimality <= self.tol
         notes = rows.notes + _notes(rows, ~telling) + scale_notes(train, converged)
         return rows.model(scores, FitInfo(solution.n_iter, objective, solution.optimality, converged, notes))

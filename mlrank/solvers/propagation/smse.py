@@ -118,9 +118,9 @@ class SMSE:
     def fit(self, train: TrainingSet, prepared: RowGraph | None = None) -> TransductiveModel:
         """Score the rows of `train`, with labels and without."""
         rows = self.prepare(train) if prepared is None else prepared
-        Y = train.Y.astype(np.float64) if self.coding == "zero_one" else np.where(train.Y, 1.0, -1.0)
+        Y = train.dense_Y.astype(np.float64) if self.coding == "zero_one" else np.where(train.dense_Y, 1.0, -1.0)
         solve = self._clamped if self.variant == "smse1" else self._smoothed
-        solution, objective, notes = solve(rows, Y, self._label_laplacian(train.Y))
+        solution, objective, notes = solve(rows, Y, self._label_laplacian(train.dense_Y))
         converged = solution.optimality <= self.tol
         notes = rows.notes + notes + scale_notes(train, converged)
         info = FitInfo(solution.n_iter, objective, solution.optimality, converged, notes)

@@ -110,21 +110,21 @@ class RankHLapSVM:
         """List the label pairs and whiten the rows by I + lam X'LX, the same for every C."""
         if self.lam == 0:
             return prepare_plain(train, RankSettings.of(self))
-        settings, pairs = RankSettings.of(self), Pairs.of(train.Y, train.known)
+        settings, pairs = RankSettings.of(self), Pairs.of(train.dense_Y, train.known)
         bias, free = settings.bias_value, settings.free_bias
         n, m = train.X.shape
         by_rows = self.kernel != "linear" or m > n
         K = kernel_matrix(train, settings.kernel) if by_rows else None
         weights, notes = self._hyperedges(train, K)
-        penalty = RankPenalty(self.lam, train.Y, weights)
+        penalty = RankPenalty(self.lam, train.dense_Y, weights)
         if K is not None:
             span = train.X if self.kernel == "linear" else None
             exact = partial(long_kernel, settings.kernel, train.X)
             given = GivenRows(train.X if span is not None else K, span is None, bias > 0, penalty, exact)
-            return Prepared(pairs, gram_rows(K, bias, free, (self.lam, train.Y, weights), span), given, notes)
+            return Prepared(pairs, gram_rows(K, bias, free, (self.lam, train.dense_Y, weights), span), given, notes)
         check_size(n if issparse(train.X) else m, m, "lam above 0")
         # L maps constants to 0, so offsets are left out before they cost digits.
-        metric = self.lam * laplacian_gram(less_offsets(train.X, column_offsets(train.X)), train.Y, weights)
+        metric = self.lam * laplacian_gram(less_offsets(train.X, column_offsets(train.X)), train.dense_Y, weights)
         metric[np.diag_indices_from(metric)] += 1.0
         given = GivenRows(train.X, False, bias > 0, penalty)
         return Prepared(pairs, FlatRows.of(train.X, bias, free, metric), given, notes)
@@ -132,12 +132,12 @@ class RankHLapSVM:
     def _hyperedges(self, train: TrainingSet, K: FloatArray | None) -> tuple[FloatArray, tuple[str, ...]]:
         """Return the hyperedge weights (eq. 29), and a note if they are as good as zero."""
         if self.kernel == "precomputed" and K is not None:
-            distance = kernel_distance(K, train.Y)
+            distance = kernel_distance(K, train.dense_Y)
         else:
-            distance = DISTANCES[self.distance](train.X, train.Y)
+            distance = DISTANCES[self.distance](train.X, train.dense_Y)
         weights: FloatArray = np.exp(-self.nu * distance)
         # A label with fewer than two rows has weight 1 and no edge.
-        edges = train.Y.sum(axis=0) >= 2
+        edges = train.dense_Y.sum(axis=0) >= 2
         if not edges.any() or weights[edges].max() >= FAINT:
             return weights, ()
         note = (

@@ -89,7 +89,7 @@ def kernel_matrix(train: TrainingSet, kernel: Kernel) -> FloatArray:
 
 def prepare_plain(train: TrainingSet, settings: RankSettings) -> Prepared:
     """List the label pairs and bring the rows into the form in which they are swept."""
-    bias, free, pairs = settings.bias_value, settings.free_bias, Pairs.of(train.Y, train.known)
+    bias, free, pairs = settings.bias_value, settings.free_bias, Pairs.of(train.dense_Y, train.known)
     if settings.kernel.kind != "linear":
         K = kernel_matrix(train, settings.kernel)
         given = GivenRows(K, True, bias > 0, exact=partial(long_kernel, settings.kernel, train.X))

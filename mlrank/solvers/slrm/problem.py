@@ -30,7 +30,7 @@ FULL = 1 / 4
 
 def coded(train: TrainingSet, coding: str) -> FloatArray:
     """Return labels as +1 and -1 ("signs") or 1 and 0 ("zero_one"), 0 where they are missing."""
-    labels = np.where(train.Y, 1.0, -1.0 if coding == "signs" else 0.0)
+    labels = np.where(train.dense_Y, 1.0, -1.0 if coding == "signs" else 0.0)
     return labels if train.known is None else np.where(train.known, labels, 0.0)
 
 

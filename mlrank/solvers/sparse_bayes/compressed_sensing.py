@@ -191,8 +191,8 @@ class SparseBayesianCS:
         if not 1 <= n_queries <= there:
             raise ValueError(f"n_queries must be 1 or more and at most the {there} unlabeled rows, found {n_queries}")
         n_known = len(rows)
-        X = all_rows(TrainingSet(take_rows(train.X, rows), train.Y[rows], train.X_unlabeled))
-        Y = np.vstack([train.Y[rows], np.zeros((there, train.n_labels), dtype=bool)])
+        X = all_rows(TrainingSet(take_rows(train.X, rows), train.dense_Y[rows], train.X_unlabeled))
+        Y = np.vstack([train.dense_Y[rows], np.zeros((there, train.n_labels), dtype=bool)])
         known = np.ones_like(Y)
         if train.known is not None:
             known[:n_known] = train.known[rows]
@@ -227,7 +227,7 @@ class SparseBayesianCS:
         return better_of(lambda one: self._fit_space(train, rows, X, one), space, lambda one: one.graded)
 
     def _fit_space(self, train: TrainingSet, rows: IntArray, X: Features, space: RidgeSpace) -> CompressedModel:
-        Y = train.Y[rows].astype(np.float64)
+        Y = train.dense_Y[rows].astype(np.float64)
         K = n_components_of(self.n_components, train.n_labels)
         Phi = np.random.default_rng(self.seed).standard_normal((K, train.n_labels)) / np.sqrt(K)
         residual, n_iter = 0.0, 1

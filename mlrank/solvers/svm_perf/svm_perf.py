@@ -254,8 +254,8 @@ class SVMPerfROC:
         products = self._products(train, ready)
         if prepared is None and isinstance(ready, KernelRows):
             ready.forget()
-        known = np.ones_like(train.Y) if train.known is None else train.known
-        positive, negative = train.Y & known, ~train.Y & known
+        known = np.ones_like(train.dense_Y) if train.known is None else train.known
+        positive, negative = train.dense_Y & known, ~train.dense_Y & known
         mixed = np.flatnonzero(positive.any(axis=0) & negative.any(axis=0))
         # A label without negative rows is always there; one that is known of no row is not.
         intercept = np.where(negative.any(axis=0), -1.0, np.where(positive.any(axis=0), 1.0, -1.0))

@@ -17,9 +17,9 @@ from mlrank.arrays import BoolArray, Features
 from mlrank.datasets.columns import TextColumn
 from mlrank.datasets.formats.frames.tables import Table, cell_error
 from mlrank.datasets.formats.frames.values import Numerals, is_dates, is_none, missing_words, numbers, plain_text
-from mlrank.datasets.formats.room import check_room
 from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError
+from mlrank.room import check_room
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,9 +14,10 @@ from mlrank.datasets.formats.frames.tables import Table, cell_error
 from mlrank.datasets.formats.frames.values import column_words, is_lists, is_none, missing_words, plain_text
 from mlrank.datasets.formats.frames.words import negative_of, normal_words
 from mlrank.datasets.formats.names import matching_names, repeated
-from mlrank.datasets.formats.room import MOST_COLUMNS, check_room
+from mlrank.datasets.formats.room import MOST_COLUMNS
 from mlrank.datasets.formats.text import plain_name, shown
 from mlrank.errors import UserError, unknown_name
+from mlrank.room import check_room
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,7 +12,7 @@ import numpy as np
 from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.datasets.formats.frames.tables import TextTable
 from mlrank.datasets.formats.growth import resized
-from mlrank.datasets.formats.room import check_room
+from mlrank.room import check_room
 
 __all__ = ["PlainTable", "plain_table"]
 

@@ -45,10 +45,11 @@ from mlrank.datasets.formats.frames.values import (
 )
 from mlrank.datasets.formats.missing import MissingValues
 from mlrank.datasets.formats.names import matching_names, read_labels
-from mlrank.datasets.formats.room import check_columns, check_room
+from mlrank.datasets.formats.room import check_columns
 from mlrank.datasets.formats.selection import listed
 from mlrank.datasets.formats.text import plain_name, shown
 from mlrank.errors import UserError, unknown_name
+from mlrank.room import check_room
 
 if TYPE_CHECKING:
     import pandas as pd

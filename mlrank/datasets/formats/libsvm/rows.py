@@ -14,9 +14,10 @@ from mlrank.datasets.formats.growth import Growth, no_room, resized
 from mlrank.datasets.formats.libsvm.numbering import Numbering
 from mlrank.datasets.formats.names import LabelTree
 from mlrank.datasets.formats.numbers import cell_at, reread_numbers
-from mlrank.datasets.formats.room import NAME_BYTES, check_room
+from mlrank.datasets.formats.room import NAME_BYTES
 from mlrank.datasets.formats.text import LineBlock
 from mlrank.errors import UserError
+from mlrank.room import check_room
 
 __all__ = ["NumberedRows"]
 

@@ -1,0 +1,165 @@
+"""Matrices of true labels, dense or sparse, and the few questions that both answer.
+
+A matrix of labels is a bool ndarray (n_samples, n_labels), or, where that would hold mostly False, a `csr_array` of
+bool with the labels of each row in rising order. Nothing here makes an array of n_samples * n_labels entries but
+`dense_labels`, and that asks for the room first.
+"""
+
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csc_array, csr_array, issparse
+
+from mlrank.arrays import BoolArray, FloatArray, IntArray
+from mlrank.room import check_room
+
+__all__ = [
+    "LabelMatrix",
+    "TopScores",
+    "as_labels",
+    "columns_of",
+    "dense_labels",
+    "label_counts",
+    "labels_of_rows",
+    "n_marks",
+    "row_counts",
+    "sparse_labels",
+    "take_columns",
+    "top_of",
+]
+
+# A bool ndarray (n_samples, n_labels), or a canonical csr_array of bool with int32 indices that stores True alone.
+LabelMatrix: TypeAlias = Any
+
+
+class TopScores(NamedTuple):
+    """The best scored labels of each row.
+
+    labels : (n_rows, m) int32 ndarray, by falling score, equal scores by rising label; -1 where a row has no more
+    scores : (n_rows, m) float32 or float64 ndarray, -inf where there is no label
+    """
+
+    labels: npt.NDArray[np.int32]
+    scores: npt.NDArray[Any]
+
+
+def as_labels(Y: Any) -> LabelMatrix:
+    """Return labels as a bool ndarray, or sparse ones in the form that compiled loops take; `Y` itself where it is so.
+
+    Raises
+    ------
+    ValueError
+        If `Y` is not bool or not two-dimensional.
+    """
+    if not issparse(Y):
+        Y = np.asarray(Y)
+    if Y.dtype != np.bool_ or Y.ndim != 2:
+        raise ValueError(f"Y must be a two-dimensional bool array, found {Y.dtype} of shape {Y.shape}")
+    return _canonical(Y) if issparse(Y) else Y
+
+
+def _canonical(Y: Any) -> csr_array:
+    small = isinstance(Y, csr_array) and Y.indices.dtype == Y.indptr.dtype == np.int32
+    if small and Y.has_canonical_format and Y.data.all():
+        return Y
+    found = csr_array(Y, copy=True)
+    found.sum_duplicates()
+    found.eliminate_zeros()
+    if found.nnz > np.iinfo(np.int32).max:
+        raise ValueError(f"{found.nnz} label entries need 64-bit indices, which are not supported")
+    parts = (found.data, found.indices.astype(np.int32), found.indptr.astype(np.int32))
+    return csr_array(parts, shape=found.shape)
+
+
+def sparse_labels(Y: LabelMatrix) -> csr_array:
+    """Return labels as csr_array: Y itself where it is one."""
+    return as_labels(Y if issparse(Y) else csr_array(Y))
+
+
+def dense_labels(Y: LabelMatrix, what: str = "", hint: str = "") -> BoolArray:
+    """Return labels as ndarray: Y itself where it is one.
+
+    Parameters
+    ----------
+    what : str
+        Who needs them dense, for the message.
+    hint : str
+        What would help.
+
+    Raises
+    ------
+    UserError
+        If they need more memory than there is.
+    """
+    if not issparse(Y):
+        return np.asarray(Y)
+    n, k = Y.shape
+    hint = hint or "keep fewer labels (subset: top_labels or min_positives), or take a solver of sparse labels"
+    check_room(float(n) * k, f"{what or 'a dense matrix'} of {n} rows and {k} labels", hint=hint)
+    return np.asarray(Y.toarray())
+
+
+def columns_of(Y: LabelMatrix) -> csc_array:
+    """Return labels by column: the rows of label j are ``indices[indptr[j]:indptr[j + 1]]``, in rising order."""
+    return csc_array(sparse_labels(Y))
+
+
+def label_counts(Y: LabelMatrix) -> IntArray:
+    """Return the number of rows of each label, shape (n_labels,)."""
+    if issparse(Y):
+        return np.bincount(Y.indices, minlength=Y.shape[1])
+    return np.asarray(np.count_nonzero(Y, axis=0), np.int64)
+
+
+def row_counts(Y: LabelMatrix) -> IntArray:
+    """Return the number of labels of each row, shape (n_samples,)."""
+    if issparse(Y):
+        return np.asarray(np.diff(Y.indptr), np.int64)
+    return np.asarray(np.count_nonzero(Y, axis=1), np.int64)
+
+
+def n_marks(Y: LabelMatrix) -> int:
+    """Return how many entries are True."""
+    return int(Y.nnz) if issparse(Y) else int(np.count_nonzero(Y))
+
+
+def labels_of_rows(Y: LabelMatrix, rows: Any) -> LabelMatrix:
+    """Return the labels of some rows, in the order given."""
+    return as_labels(Y[rows])
+
+
+def take_columns(Y: LabelMatrix, labels: IntArray) -> LabelMatrix:
+    """Return some labels, in the order given."""
+    return as_labels(Y[:, labels]) if issparse(Y) else np.ascontiguousarray(Y[:, labels])
+
+
+def top_of(scores: FloatArray, k: int) -> TopScores:
+    """Return the `k` best scored labels of each row of (n_rows, n_labels) scores, all of them where there are fewer.
+
+    A row costs one pass to select and a sort of `k`; equal scores go to the lower label, at the end of the list too.
+
+    Raises
+    ------
+    ValueError
+        If a score is NaN.
+    """
+    if (unordered := np.isnan(scores)).any():
+        row, label = np.argwhere(unordered)[0]
+        raise ValueError(f"scores has {unordered.sum()} NaN, the first in row {row}, label {label}")
+    width = scores.shape[1]
+    if k >= width:
+        order = np.argsort(-scores, axis=1, kind="stable")
+        return TopScores(order.astype(np.int32), np.take_along_axis(scores, order, axis=1))
+    chosen = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+    last = np.take_along_axis(scores, chosen, axis=1).min(axis=1)
+    # A row that has more labels of its last score than places: the selection took any of them.
+    for row in np.flatnonzero(np.count_nonzero(scores >= last[:, None], axis=1) > k):
+        above = np.flatnonzero(scores[row] > last[row])
+        chosen[row] = np.concatenate([above, np.flatnonzero(scores[row] == last[row])[: k - above.size]])
+    chosen.sort(axis=1)
+    found = np.take_along_axis(scores, chosen, axis=1)
+    order = np.argsort(-found, axis=1, kind="stable")
+    return TopScores(
+        np.take_along_axis(chosen, order, axis=1).astype(np.int32), np.take_along_axis(found, order, axis=1)
+    )

@@ -37,15 +37,12 @@ NOT_APPLICABLE = {
 }
 
 
-# What the signature of the class cannot list.
-KEYWORDS = {"check_no_attributes_set_in_init": "its settings are keywords of the solver, which differ between solvers"}
-
-
-PROBABILITIES = dict.fromkeys(
-    ("check_estimator_sparse_array", "check_estimator_sparse_matrix"),
-    "it expects a column of probabilities for each class of one target, not for each label",
-) | {
-    "check_classifier_multioutput": "it expects labels where scores are above 0: those of calibrated ones are above 1/2"
+SINGLE = "it expects a column of probabilities for each class of one target, not for each label"
+PROBABILITIES = {
+    "check_estimator_sparse_array": SINGLE,
+    "check_estimator_sparse_matrix": SINGLE,
+    "check_decision_proba_consistency": ONE_CLASS,
+    "check_classifier_multioutput": "it expects labels where scores are above 0: calibrated ones are cut at 1/2",
 }
 
 
@@ -53,7 +50,7 @@ PROBABILITIES = dict.fromkeys(
     ("ranker", "excused"),
     [
         (MultiLabelRanker(), NOT_APPLICABLE),
-        (MultiLabelRanker("binary_svm", C=8.0), NOT_APPLICABLE | KEYWORDS),
+        (MultiLabelRanker("binary_svm", C=8.0), NOT_APPLICABLE),
         (MultiLabelRanker("binary_svm", calibrate="sigmoid"), NOT_APPLICABLE | PROBABILITIES),
     ],
 )

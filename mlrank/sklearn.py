@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from mlrank.arrays import BoolArray, FloatArray, as_features
 from mlrank.calibration import CALIBRATIONS, fit_calibration
 from mlrank.errors import unknown_name
-from mlrank.search.crossfit import heldout_scores, own_scores
+from mlrank.search.crossfit import HELDOUT_FOLDS, heldout_scores, own_scores
 from mlrank.solvers import SOLVERS, Capabilities, TrainingSet
 from mlrank.solvers.aliases import new_key
 from mlrank.thresholds import THRESHOLDS, LabelBounds
@@ -133,6 +133,8 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"calibrate must be 'sigmoid', 'isotonic' or None, found {self.calibrate!r}")
         if hasattr(threshold, "at"):
             threshold = threshold.at(0.5 if self.calibrate else Capabilities.cut_of(solver, train))
+        if (how == "heldout" or self.calibrate) and train.n_samples < HELDOUT_FOLDS:
+            raise ValueError(f"held-out scores need {HELDOUT_FOLDS} rows, found n_samples={train.n_samples}")
         self.model_ = solver.fit(train)
         if how == "heldout" or self.calibrate:
             heldout = heldout_scores(train, self.seed, lambda part, rows: solver.fit(part).decision_function(rows))

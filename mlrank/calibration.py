@@ -23,7 +23,11 @@ from mlrank.arrays import BoolArray, FloatArray
 __all__ = ["CALIBRATIONS", "CALIBRATORS", "IsotonicCalibration", "SigmoidCalibration", "fit_calibration"]
 
 # The way to calibrate by its name in a configuration.
-CALIBRATIONS = ("sigmoid", "isotonic")
+CALIBRATIONS = {
+    "sigmoid": "A logistic function of each label's scores, with slope and intercept of its own.",
+    "isotonic": "A rising function of each label's scores, linear between steps and constant beyond them.",
+}
+"""The ways to make probabilities of scores, each with what it fits."""
 # The penalty of the regression is the inverse: next to none, on scores of unit variance.
 WEAKEST_PENALTY = 1e20
 # Scores that lie no further apart are one score: the slope between them would be no number.

@@ -17,7 +17,15 @@ from mlrank.errors import UserError, unknown_name
 
 __all__ = ["SPLIT_KINDS", "Split", "holdout_sizes", "kfold", "make_splits", "predefined_folds"]
 
-SPLIT_KINDS = ("official", "holdout", "kfold", "per_class", "strata", "predefined")
+SPLIT_KINDS = {
+    "official": "The training and test parts that the data set comes with.",
+    "holdout": "Rows to train on and rows to test on, drawn by the seed.",
+    "kfold": "Cross-validation: rows are divided into folds, each of which is tested on once.",
+    "per_class": "The rows of each label are divided into parts, one of which is trained on, the others are tested on.",
+    "strata": "So many training rows with one label and so many with several; all other rows are tested on.",
+    "predefined": "The folds of the data set's `fold_column`, each of which is tested on once.",
+}
+"""The kinds of split, each with what it does."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""``mlrank explain``: what a metric, solver, threshold, projection, verdict or recipe is."""
+"""``mlrank explain``: what a metric, solver, threshold, projection, verdict, recipe or key of a configuration is."""
 
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -23,7 +23,8 @@ def explain(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="A metric, solver, threshold, projection, verdict or recipe; with --run also a method of the run.",
+            help="A metric, solver, threshold, projection, verdict, recipe, or a key or value of a configuration; with "
+            "--run also a method of the run.",
             autocompletion=complete_topic,
         ),
     ] = None,
@@ -53,6 +54,7 @@ def explain(
     * `mlrank explain Rank-SVM --run results/quickstart`
     * `mlrank explain svr_midpoint`
     * `mlrank explain imageclef`
+    * `mlrank explain split`, `mlrank explain kfold`, `mlrank explain label_columns` (keys and values of configurations)
     * `mlrank explain matches` (a verdict on a number of a paper)
     """
     from mlrank import explain as topics

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mlrank.config.findings import Findings
-from mlrank.config.names import one_of, show
+from mlrank.config.names import OneOf, show
 from mlrank.yamlfile import YamlMapping
 
 __all__ = ["BASELINES", "KEY", "with_baselines"]
@@ -46,7 +46,7 @@ def with_baselines(data: YamlMapping, findings: Findings) -> YamlMapping:
     given = data[KEY]
     rest = {key: value for key, value in data.items() if key != KEY}
     try:
-        added: Mapping[str, Any] = BASELINES[one_of("set of baselines", lambda: BASELINES)(given)]
+        added: Mapping[str, Any] = BASELINES[OneOf("set of baselines", lambda: BASELINES)(given)]
     except ValueError as error:
         findings(str(error), KEY)
         return rest

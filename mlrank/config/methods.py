@@ -9,14 +9,15 @@ from typing import Any
 from mlrank.config.axes import Where, check_points, read_axes
 from mlrank.config.findings import Findings
 from mlrank.config.grid import Axes, MethodConfig, n_points
+from mlrank.config.keys import Key
 from mlrank.config.names import (
+    OneOf,
     calibration_names,
     check_file_name,
     estimator_parameters,
     foreign_class,
     foreign_threshold,
     label_bounds,
-    one_of,
     projection_class,
     show,
     solver_class,
@@ -26,11 +27,55 @@ from mlrank.config.names import (
 from mlrank.config.nested import flattened
 from mlrank.yamlfile import YamlMapping
 
-__all__ = ["MAX_GRID", "read_methods"]
+__all__ = ["IN_METHODS", "IN_PROJECTIONS", "IN_THRESHOLDS", "MAX_GRID", "read_methods"]
 
 MAX_GRID = 100_000
 # What may stand in a method beside the settings of its solver.
-BESIDE = ("solver", "project", "calibrate", "threshold")
+IN_METHODS = (
+    Key(
+        "solver",
+        "name of a solver or preset | module:Class",
+        "required",
+        "What is fitted: a solver of mlrank or of your own, or an estimator of scikit-learn's interface.",
+        "rank_svm",
+    ),
+    Key(
+        "project",
+        "name | mapping",
+        "-",
+        "What rows go through before the solver, fitted to the training part.",
+        {"kind": "blda", "n_components": [5, 10]},
+    ),
+    Key(
+        "calibrate",
+        "sigmoid | isotonic",
+        "-",
+        "Makes probabilities of scores, by scores from three fits that each leave out a third of the rows.",
+        "sigmoid",
+    ),
+    Key(
+        "threshold",
+        "name | module:Class | mapping",
+        "the solver's natural cut",
+        "What makes label sets of scores.",
+        {"kind": "svr_midpoint", "min_labels": 1},
+    ),
+)
+BESIDE = tuple(key.name for key in IN_METHODS)
+# What may stand in a threshold and in a projection beside their settings.
+IN_THRESHOLDS = (
+    Key("kind", "name | module:Class", "the solver's natural cut", "The threshold.", "svr_midpoint"),
+    Key(
+        "scores",
+        "train | heldout",
+        "as suits the threshold",
+        "What it is fitted to: scores of the training rows, or of three fits that each leave out a third of them.",
+        "heldout",
+    ),
+    Key("min_labels", "whole number", "0", "Labels that each row gets at least, the best scored ones.", 1),
+    Key("max_labels", "whole number", "-", "Labels that each row gets at most.", 5),
+)
+IN_PROJECTIONS = (Key("kind", "name", "required", "The projection.", "blda"),)
 
 
 def read_methods(given: Any, findings: Findings) -> dict[str, MethodConfig]:
@@ -157,7 +202,7 @@ def _read_calibration(given: Any, solver: type[Any] | None, where: Where, findin
     if given is None:
         return None
     try:
-        kind = str(one_of("way to calibrate", calibration_names)(given))
+        kind = str(OneOf("way to calibrate", calibration_names)(given))
     except ValueError as error:
         findings(str(error), *where)
         return None

@@ -5,22 +5,20 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
-from pydantic_core import PydanticCustomError
 
+from mlrank.config.datasetblock import DatasetConfig
 from mlrank.config.grid import MethodConfig
 from mlrank.config.held import HeldData
+from mlrank.config.keys import FROZEN, Problem, Text, Values, as_tuple, key, raise_all
 from mlrank.config.names import (
+    OneOf,
     check_file_name,
-    impute_names,
     metric_name,
-    one_of,
     scale_names,
     show,
     split_kinds,
-    variable_roles,
 )
 from mlrank.config.places import Places
-from mlrank.errors import UserError
 from mlrank.yamlfile import Positions, YamlMapping
 
 __all__ = [
@@ -31,9 +29,8 @@ __all__ = [
     "SearchConfig",
     "SplitConfig",
     "SubsetConfig",
+    "keys_of_split",
 ]
-
-_FROZEN = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 # What tables show unless the config says otherwise; every run stores all metrics.
 TABLE_METRICS = ("f1_macro", "f1_micro", "auc_macro", "ranking_loss")
@@ -52,16 +49,17 @@ _SPLIT_USES = {
 MAX_SPLITS = 10_000
 
 # What is done with unknown label entries for a solver that cannot leave them out.
-UNKNOWN_LABELS = ("refuse", "absent")
+UNKNOWN_LABELS = {
+    "refuse": "The experiment does not start, and a message names the solver.",
+    "absent": "The solver takes unknown entries for labels that the rows lack.",
+}
 RECIPE_PARTS = ("table", "times", "related", "figure")
-SEARCH_STRATEGIES = ("grid", "staged", "halving", "random")
-
-# Where inside a block, and what is wrong there.
-Problem = tuple[tuple[str | int, ...], str]
-
-
-def _as_tuple(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+SEARCH_STRATEGIES = {
+    "grid": "Every grid point, on all folds.",
+    "staged": "One axis after another, the others at their best so far.",
+    "halving": "All grid points on few rows, then the best third on three times as many, up to all rows.",
+    "random": "Grid points drawn by the seed, as many as `max_fits` allows.",
+}
 
 
 def _size(value: Any) -> Any:
@@ -70,176 +68,20 @@ def _size(value: Any) -> Any:
     raise ValueError(f"a size must be a number of rows (1 or more) or a fraction between 0 and 1, found {show(value)}")
 
 
-def _label_columns(value: Any) -> Any:
-    names = (value,) if isinstance(value, str) else _as_tuple(value)
-    if type(names) is int and names != 0:
-        return names
-    if isinstance(names, tuple) and names and all(isinstance(name, str) for name in names):
-        return names
-    expected = "n for the first n columns, -n for the last n, or a list of names in quotes, such as 'y_*'"
-    raise ValueError(f"'label_columns' must be {expected}; found {show(value)}")
-
-
-def _column_names(value: Any) -> Any:
-    names = (value,) if isinstance(value, str) else _as_tuple(value)
-    if isinstance(names, tuple) and names and all(isinstance(name, str) and name for name in names):
-        return names
-    raise ValueError(f"must be the name of a column or a list of names in quotes, found {show(value)}")
-
-
-def _one_hot(value: Any) -> Any:
-    return value if value is True else _column_names(value)
-
-
-def _words(value: Any) -> Any:
-    """Return words as text: YAML takes some of them for booleans and numbers."""
-    items = value if isinstance(value, (list, tuple)) else [value]
-    if not items or not all(isinstance(item, (str, int, float)) for item in items):
-        raise ValueError(f"'positive' must be a word or a list of words, found {show(value)}")
-    return tuple(str(item).lower() if isinstance(item, bool) else str(item) for item in items)
-
-
-def _labels(value: Any) -> Any:
-    if isinstance(value, str) and value:
-        return value
-    if isinstance(value, (list, tuple)) and len(value) == 2 and all(isinstance(path, str) for path in value):
-        return tuple(value)
-    if isinstance(value, dict):
-        from mlrank.datasets.loading import source_options
-
-        try:
-            source_options({"labels": value})
-        except UserError as error:
-            raise ValueError(error.message) from error
-        return {"column": value["column"], **{key: value[key] for key in ("separator", "names") if key in value}}
-    expected = "a path, two paths (of the training and the test part), or {column: NAME, separator: ';'}"
-    raise ValueError(f"'labels' must be {expected}, found {show(value)}")
-
-
-def _text_columns(value: Any) -> Any:
-    from mlrank.datasets.loading import text_settings
-
-    columns = value if isinstance(value, dict) else dict.fromkeys(_column_names(value))
-    if not all(settings is None or isinstance(settings, dict) for settings in columns.values()):
-        raise ValueError("'text_columns' must be names, or a mapping such as {body: {max_features: 20000}}")
-    try:
-        text_settings(columns)
-    except UserError as error:
-        raise ValueError(error.message) from error
-    return {name: dict(settings or {}) for name, settings in columns.items()}
-
-
-def _variables(value: Any) -> Any:
-    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value.values()):
-        raise ValueError(f"'variables' must be a mapping such as {{X: data, Y: target}}, found {show(value)}")
-    for role in value:
-        one_of("role of a variable", variable_roles)(role)
-    return value
-
-
-def _raise_all(found: list[Problem]) -> None:
-    if found:
-        raise PydanticCustomError("block", "{problems}", {"problems": found})
-
-
 def _repeated(key: str, what: str, values: tuple[Any, ...]) -> list[Problem]:
     return [
         ((key, i), f"the {what} {show(value)} is listed twice") for i, value in enumerate(values) if value in values[:i]
     ]
 
 
-def _is_bare(name: str | None) -> bool:
-    """Return whether a name is that of a data set rather than a path."""
-    return name is None or (Path(name).name == name and not Path(name).suffix)
+def keys_of_split(kind: str) -> tuple[str, ...]:
+    """Return the keys that a kind of split uses beside `kind` and `missing_labels`."""
+    return _SPLIT_USES[kind]
 
 
 Count = Annotated[int, Field(ge=1)]
 Size = Annotated[int | float | None, BeforeValidator(_size)]
 MetricName = Annotated[str, BeforeValidator(metric_name)]
-Text = Annotated[str, Field(min_length=1)]
-
-
-class DatasetConfig(BaseModel):
-    """A data set: a catalogue name or path, or the files to train and to test on; see `mlrank.load_dataset`.
-
-    `name` beside `train` is what to call it, and so it is beside `in_memory`, for data that a program holds.
-    """
-
-    model_config = _FROZEN
-
-    name: Text | None = None
-    in_memory: bool = False
-    train: Text | None = None
-    test: Text | None = None
-    labels: Annotated[Any, BeforeValidator(_labels)] = None
-    format: Text | None = None
-    zero_based: bool | None = None
-    features: Text | None = None
-    label_columns: Annotated[Any, BeforeValidator(_label_columns)] = None
-    ignore_columns: Annotated[Any, BeforeValidator(_column_names)] = None
-    id_column: Text | None = None
-    group_column: Text | None = None
-    fold_column: Text | None = None
-    text_columns: Annotated[Any, BeforeValidator(_text_columns)] = None
-    one_hot: Annotated[Any, BeforeValidator(_one_hot)] = None
-    positive: Annotated[Any, BeforeValidator(_words)] = None
-    header: bool | None = None
-    separator: Text | None = None
-    decimal: Text | None = None
-    thousands: Text | None = None
-    variables: Annotated[dict[str, str] | None, BeforeValidator(_variables)] = None
-    impute: Annotated[str | None, BeforeValidator(one_of("way to impute", impute_names))] = None
-
-    _held: HeldData | None = PrivateAttr(None)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_name(cls, value: Any) -> Any:
-        if not isinstance(value, (str, dict, DatasetConfig)):
-            raise ValueError(f"a data set is a name or path in quotes, or {{train: PATH}}; found {show(value)}")
-        if isinstance(value, dict) and "weight_column" in value:
-            message = (
-                "no solver takes weights of rows: leave 'weight_column' out, and name the column in 'ignore_columns'"
-            )
-            _raise_all([(("weight_column",), message)])
-        return {"name": value} if isinstance(value, str) else value
-
-    @model_validator(mode="after")
-    def _one_source(self) -> "DatasetConfig":
-        found: list[Problem] = []
-        if self.in_memory and self.train is not None:
-            found.append((("train",), "a data set in memory has no path"))
-        if self.name is None and self.train is None and not self.in_memory:
-            found.append(((), "a data set has 'name', a catalogue name or path, or 'train', a path; found neither"))
-        if self.test is not None and self.train is None and not self.in_memory:
-            found.append((("test",), "'test' needs 'train' beside it; a path by itself is the data set's name"))
-        _raise_all(found)
-        return self
-
-    @property
-    def held(self) -> HeldData | None:
-        """The data in memory; None where they are not, or no longer."""
-        return self._held
-
-    def beside(self, folder: Path) -> "DatasetConfig":
-        """Return the data set with its relative paths as seen from a folder, where such files are."""
-
-        def moved(path: Any) -> Any:
-            if isinstance(path, tuple):
-                return tuple(map(moved, path))
-            there = isinstance(path, str) and not Path(path).is_absolute() and (folder / path).exists()
-            return str(folder / path) if there else path
-
-        keys = ("train", "test", "labels", "features", *(() if self.train or _is_bare(self.name) else ("name",)))
-        return self.model_copy(update={key: moved(getattr(self, key)) for key in keys})
-
-    def resolved(self) -> str | YamlMapping:
-        """Return the YAML value that reads back as an equal data set."""
-        given = {
-            key: list(value) if isinstance(value, tuple) else value
-            for key, value in self.model_dump(exclude_none=True, exclude_defaults=True).items()
-        }
-        return str(self.name) if set(given) == {"name"} else given
 
 
 class SplitConfig(BaseModel):
@@ -248,26 +90,44 @@ class SplitConfig(BaseModel):
     `missing_labels` is the share of the label entries of the training rows that is hidden.
     """
 
-    model_config = _FROZEN
+    model_config = FROZEN
 
-    kind: Annotated[str, BeforeValidator(one_of("kind of split", split_kinds))]
-    train: Size = None
-    test: Size = None
-    folds: Annotated[int, Field(ge=2)] = 5
-    stratified: bool = True
-    parts: Annotated[int, Field(ge=2, lt=10**9)] = 10
-    single: Annotated[int, Field(ge=0)] | None = None
-    multiple: Annotated[int, Field(ge=0)] | None = None
-    repeats: Count = 1
-    missing_labels: Annotated[float, Field(ge=0, lt=1, strict=False)] = 0.0
+    kind: Annotated[str, BeforeValidator(OneOf("kind of split", split_kinds))] = key(
+        ..., "How rows are divided; each kind is explained below.", "kfold"
+    )
+    train: Annotated[Size, Values("number of rows | fraction of rows")] = key(
+        None, "`holdout`: rows to train on; required there.", 0.7
+    )
+    test: Annotated[Size, Values("number of rows | fraction of rows")] = key(
+        None, "`holdout`: rows to test on; required there. Rows beyond both are left out.", 0.3
+    )
+    folds: Annotated[int, Field(ge=2)] = key(5, "`kfold`: number of folds, each of which is tested on once.", 10)
+    stratified: bool = key(
+        True,
+        "`holdout`, `kfold`: whether parts have about equal shares of each label (iterative stratification).",
+        False,
+    )
+    parts: Annotated[int, Values("whole number, 2 or more"), Field(ge=2, lt=10**9)] = key(
+        10, "`per_class`: the rows of each label are divided into so many parts, one of which is trained on.", 10
+    )
+    single: Annotated[int, Field(ge=0)] | None = key(
+        None, "`strata`: training rows with one label; required there.", 500
+    )
+    multiple: Annotated[int, Field(ge=0)] | None = key(
+        None, "`strata`: training rows with several labels; required there.", 500
+    )
+    repeats: Count = key(1, "How often rows are drawn anew, each time from a seed of its own.", 10)
+    missing_labels: Annotated[float, Field(ge=0, lt=1, strict=False)] = key(
+        0.0, "Share of the label entries of the training rows that is hidden, with any kind of split.", 0.3
+    )
 
     @model_validator(mode="after")
     def _settings_fit_kind(self) -> "SplitConfig":
         found: list[Problem] = []
-        for key, field in type(self).model_fields.items():
-            if key not in ("kind", "missing_labels", *_SPLIT_USES[self.kind]) and getattr(self, key) != field.default:
+        for name, field in type(self).model_fields.items():
+            if name not in ("kind", "missing_labels", *_SPLIT_USES[self.kind]) and getattr(self, name) != field.default:
                 uses = ", ".join(_SPLIT_USES[self.kind]) or "no further key"
-                found.append(((key,), f"'{key}' has no effect with kind '{self.kind}', which uses {uses}"))
+                found.append(((name,), f"'{name}' has no effect with kind '{self.kind}', which uses {uses}"))
         n_splits = self.repeats * (self.folds if self.kind == "kfold" else 1)
         if n_splits > MAX_SPLITS:
             message = f"the data would be split {n_splits} times, at most {MAX_SPLITS} are allowed"
@@ -281,7 +141,7 @@ class SplitConfig(BaseModel):
             fractions = [size for size in (self.train, self.test) if isinstance(size, float)]
             if sum(fractions) > 1 + 1e-9:
                 found.append((("test",), f"train and test make up {sum(fractions):g} of the rows, at most 1 is there"))
-        _raise_all(found)
+        raise_all(found)
         return self
 
     def resolved(self) -> YamlMapping:
@@ -293,12 +153,12 @@ class SplitConfig(BaseModel):
 class SubsetConfig(BaseModel):
     """The part of a data set that is used: so many rows, labels and features; None uses all."""
 
-    model_config = _FROZEN
+    model_config = FROZEN
 
-    rows: Count | None = None
-    top_labels: Count | None = None
-    min_positives: Count | None = None
-    top_features: Count | None = None
+    rows: Count | None = key(None, "So many rows, drawn by the seed; the official split is dropped.", 1000)
+    top_labels: Count | None = key(None, "So many labels: the most frequent ones.", 10)
+    min_positives: Count | None = key(None, "Labels that at least so many rows have.", 20)
+    top_features: Count | None = key(None, "So many features: those that are not zero in the most rows.", 5000)
 
 
 class SearchConfig(BaseModel):
@@ -307,14 +167,20 @@ class SearchConfig(BaseModel):
     `max_fits` bounds the fits of one method on one split, `time_limit` the seconds of one fit.
     """
 
-    model_config = _FROZEN
+    model_config = FROZEN
 
-    folds: Annotated[int, Field(ge=2)] = 5
-    stratified: bool = True
-    metric: MetricName = "f1_micro"
-    strategy: Annotated[str, BeforeValidator(one_of("strategy", lambda: SEARCH_STRATEGIES))] = "grid"
-    max_fits: Count | None = None
-    time_limit: Annotated[float, Field(gt=0, strict=False)] | None = None
+    folds: Annotated[int, Field(ge=2)] = key(5, "Folds of the training part that grid points are compared on.", 3)
+    stratified: bool = key(True, "Whether folds have about equal shares of each label.", False)
+    metric: Annotated[MetricName, Values("metric")] = key(
+        "f1_micro", "What the best grid point is best in; a metric, or `module:function` of your own.", "f1_macro"
+    )
+    strategy: Annotated[str, BeforeValidator(OneOf("strategy", lambda: SEARCH_STRATEGIES))] = key(
+        "grid", "Which grid points are tried; each strategy is explained below.", "staged"
+    )
+    max_fits: Count | None = key(None, "Most fits of one method on one split; `random` needs it.", 200)
+    time_limit: Annotated[float, Field(gt=0, strict=False)] | None = key(
+        None, "Seconds that one fit may take; one that takes longer is a failed fit.", 600
+    )
 
     @model_validator(mode="after")
     def _bounded(self) -> "SearchConfig":
@@ -323,7 +189,7 @@ class SearchConfig(BaseModel):
             found.append(((), "strategy 'random' needs 'max_fits': how many fits it may make"))
         if self.max_fits is not None and self.max_fits < self.folds:
             found.append((("max_fits",), f"'max_fits' must allow one point, {self.folds} fits; found {self.max_fits}"))
-        _raise_all(found)
+        raise_all(found)
         return self
 
 
@@ -333,18 +199,20 @@ class RecipeConfig(BaseModel):
     `part` is what of the recipe it makes, `grid` a name of its grids, and `option` the data set of its list.
     """
 
-    model_config = _FROZEN
+    model_config = FROZEN
 
-    name: Text
-    part: Annotated[str, BeforeValidator(one_of("part of a recipe", lambda: RECIPE_PARTS))] = "table"
-    grid: Text | None = None
-    option: Text | None = None
+    name: Text = key(..., "Name of the recipe.", "imageclef")
+    part: Annotated[str, BeforeValidator(OneOf("part of a recipe", lambda: RECIPE_PARTS))] = key(
+        "table", "What of the recipe the experiment makes.", "times"
+    )
+    grid: Text | None = key(None, "Name of one of its grids.", "paper")
+    option: Text | None = key(None, "The data set of its list.", "imageclef2007")
 
 
 class OwnMetricConfig(BaseModel):
     """What the code of a metric of the user's own declares; written into results folders, which are read without it."""
 
-    model_config = _FROZEN
+    model_config = FROZEN
 
     higher_is_better: bool
     needs: Literal["scores", "sets"]
@@ -356,23 +224,50 @@ class ExperimentConfig(BaseModel):
     `display_names` are what tables for readers call methods, metrics and data sets.
     """
 
-    model_config = ConfigDict(**_FROZEN, arbitrary_types_allowed=True)
+    model_config = ConfigDict(**FROZEN, arbitrary_types_allowed=True)
 
-    name: Annotated[str, AfterValidator(lambda name: check_file_name("the experiment's name", name))]
-    datasets: Annotated[tuple[DatasetConfig, ...], BeforeValidator(_as_tuple), Field(min_length=1)]
-    split: SplitConfig
-    subset: SubsetConfig = SubsetConfig()
-    scale: Annotated[str, BeforeValidator(one_of("scale", scale_names))] = "none"
-    unknown_labels: Annotated[str, BeforeValidator(one_of("way to take unknown labels", lambda: UNKNOWN_LABELS))] = (
-        "refuse"
+    name: Annotated[str, AfterValidator(lambda name: check_file_name("the experiment's name", name))] = key(
+        ..., "What the results folder is called.", "my-yeast"
     )
-    methods: dict[str, MethodConfig]
-    search: SearchConfig = SearchConfig()
-    metrics: Annotated[tuple[MetricName, ...], BeforeValidator(_as_tuple), Field(min_length=1)] = TABLE_METRICS
-    seed: Annotated[int, Field(ge=0)] = 0
-    display_names: dict[Text, Text] = {}
-    recipe: RecipeConfig | None = None
-    own_metrics: dict[str, OwnMetricConfig] = {}
+    datasets: Annotated[
+        tuple[DatasetConfig, ...],
+        Values("list of names, paths or data sets"),
+        BeforeValidator(as_tuple),
+        Field(min_length=1),
+    ] = key(..., "The data sets, each by a catalogue name, a path, or the keys below.", ["yeast", {"train": "a.svm"}])
+    split: Annotated[SplitConfig, Values("mapping")] = key(
+        ..., "How rows are divided into training and test parts.", {"kind": "kfold", "folds": 10}
+    )
+    subset: Annotated[SubsetConfig, Values("mapping")] = key(
+        SubsetConfig(), "The part of each data set that is used; all of it if left out.", {"top_labels": 10}
+    )
+    scale: Annotated[str, BeforeValidator(OneOf("scale", scale_names))] = key(
+        "none", "How features are scaled, fitted to the training part; each way is explained below.", "standard"
+    )
+    unknown_labels: Annotated[str, BeforeValidator(OneOf("way to take unknown labels", lambda: UNKNOWN_LABELS))] = key(
+        "refuse", "What is done with unknown label entries for a solver that cannot leave them out.", "absent"
+    )
+    methods: Annotated[dict[str, MethodConfig], Values("mapping")] = key(
+        ...,
+        "What is compared: a solver with its settings and what stands beside them, by the name in tables.",
+        {"Rank-SVM": {"solver": "rank_svm", "C": [0.1, 1, 10]}},
+    )
+    search: Annotated[SearchConfig, Values("mapping")] = key(
+        SearchConfig(), "How grid points are compared, on the training part alone.", {"folds": 3, "metric": "f1_macro"}
+    )
+    metrics: Annotated[
+        tuple[MetricName, ...], Values("list of metrics"), BeforeValidator(as_tuple), Field(min_length=1)
+    ] = key(TABLE_METRICS, "The metrics of tables; every run stores all of them.", ["f1_macro", "ranking_loss"])
+    seed: Annotated[int, Field(ge=0)] = key(0, "What every draw of the experiment is derived from.", 1)
+    display_names: Annotated[dict[Text, Text], Values("{NAME: TEXT}")] = key(
+        {}, "What tables for readers call methods, metrics and data sets.", {"f1_macro": "Macro-F1"}
+    )
+    recipe: Annotated[RecipeConfig | None, Values("mapping")] = key(
+        None, "The recipe that the experiment comes from; written by `mlrank reproduce`.", {"name": "imageclef"}
+    )
+    own_metrics: Annotated[dict[str, OwnMetricConfig], Values("mapping")] = key(
+        {}, "What metrics of your own declare; written into results folders.", None
+    )
     _places: Places = PrivateAttr(Places())
 
     def holding(self, held: Sequence[HeldData | None]) -> "ExperimentConfig":
@@ -398,7 +293,7 @@ class ExperimentConfig(BaseModel):
     @model_validator(mode="after")
     def _nothing_twice(self) -> "ExperimentConfig":
         written = tuple(dataset.resolved() for dataset in self.datasets)
-        _raise_all(_repeated("datasets", "data set", written) + _repeated("metrics", "metric", self.metrics))
+        raise_all(_repeated("datasets", "data set", written) + _repeated("metrics", "metric", self.metrics))
         return self
 
     @model_validator(mode="after")
@@ -415,12 +310,12 @@ class ExperimentConfig(BaseModel):
         if pairwise and self.scale != "none":
             message = f"the precomputed kernel of method '{next(iter(pairwise))}' must not be scaled: write 'none'"
             found.append((("scale",), message))
-        for key in ("rows", "top_features") if pairwise else ():
-            if getattr(self.subset, key) is not None:
-                hint = "; a split of kind 'holdout' can leave rows out" if key == "rows" else ""
-                message = f"'{key}' would leave a precomputed kernel without a column for each row{hint}"
-                found.append((("subset", key), message))
-        _raise_all(found)
+        for name in ("rows", "top_features") if pairwise else ():
+            if getattr(self.subset, name) is not None:
+                hint = "; a split of kind 'holdout' can leave rows out" if name == "rows" else ""
+                message = f"'{name}' would leave a precomputed kernel without a column for each row{hint}"
+                found.append((("subset", name), message))
+        raise_all(found)
         return self
 
     def resolved(self) -> YamlMapping:

@@ -14,6 +14,7 @@ from typing import Any
 from mlrank.errors import UserError, unknown_name
 
 __all__ = [
+    "OneOf",
     "calibration_names",
     "check_file_name",
     "check_own_metric",
@@ -25,7 +26,6 @@ __all__ = [
     "metric_name",
     "metric_names",
     "named_solver",
-    "one_of",
     "projection_class",
     "scale_names",
     "show",
@@ -69,32 +69,35 @@ def check_file_name(what: str, name: str) -> str:
     )
 
 
-def one_of(what: str, names: Callable[[], Iterable[str]]) -> Callable[[Any], Any]:
-    """Return a check that a value is one of `names`, whose ValueError suggests the nearest."""
+@dataclasses.dataclass(frozen=True)
+class OneOf:
+    """A check that a value is one of `names`, whose ValueError suggests the nearest."""
 
-    def check(value: Any) -> Any:
-        known = list(names())
+    what: str
+    names: Callable[[], Iterable[str]]
+
+    def __call__(self, value: Any) -> Any:
+        """Return the value, or raise ValueError."""
+        known = list(self.names())
         if not isinstance(value, str):
-            raise ValueError(f"the {what} must be one of {', '.join(sorted(known))}; found {show(value)}")
+            raise ValueError(f"the {self.what} must be one of {', '.join(sorted(known))}; found {show(value)}")
         if value not in known:
-            raise ValueError(unknown_name(what, _one_line(value), known))
+            raise ValueError(unknown_name(self.what, _one_line(value), known))
         return value
-
-    return check
 
 
 def split_kinds() -> tuple[str, ...]:
     """Return the kinds of split."""
     from mlrank.splits import SPLIT_KINDS
 
-    return SPLIT_KINDS
+    return tuple(SPLIT_KINDS)
 
 
 def impute_names() -> tuple[str, ...]:
     """Return the ways to fill missing features."""
     from mlrank.datasets.formats.missing import IMPUTE
 
-    return IMPUTE
+    return tuple(IMPUTE)
 
 
 def variable_roles() -> tuple[str, ...]:
@@ -123,7 +126,7 @@ def threshold_class(name: str) -> type[Any]:
     from mlrank.thresholds import THRESHOLDS
 
     if ":" not in name:
-        return THRESHOLDS[one_of("threshold", lambda: THRESHOLDS)(name)]
+        return THRESHOLDS[OneOf("threshold", lambda: THRESHOLDS)(name)]
     found: type[Any] = _member(*_checked_path(name), _is_solver, "threshold")
     if not _is_solver(found):
         raise ValueError(
@@ -146,7 +149,7 @@ def metric_name(value: Any) -> Any:
     if isinstance(value, str) and ":" in value:
         _checked_path(value)
         return value
-    return one_of("metric", metric_names)(value)
+    return OneOf("metric", metric_names)(value)
 
 
 def check_own_metric(path: str) -> None:
@@ -161,7 +164,7 @@ def calibration_names() -> tuple[str, ...]:
     """Return the ways to make probabilities of scores."""
     from mlrank.calibration import CALIBRATIONS
 
-    return CALIBRATIONS
+    return tuple(CALIBRATIONS)
 
 
 def label_bounds() -> type[Any]:
@@ -175,7 +178,7 @@ def projection_class(name: str) -> type[Any]:
     """Return the projection of that name, or raise ValueError."""
     from mlrank.solvers import PROJECTIONS
 
-    found: type[Any] = PROJECTIONS[one_of("projection", lambda: PROJECTIONS)(name)]
+    found: type[Any] = PROJECTIONS[OneOf("projection", lambda: PROJECTIONS)(name)]
     return found
 
 

@@ -1,4 +1,4 @@
-"""What can be explained: metrics, costs, solvers, thresholds, verdicts, recipes..., each as text and grids."""
+"""What can be explained: metrics, solvers, thresholds, verdicts, recipes, keys..., each as text and grids."""
 
 import json
 import re
@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mlrank.config.keys import Key
+from mlrank.config.reference import BLOCKS, as_yaml, blocks, choices, keys_of_split
 from mlrank.errors import UserError, unknown_name
 from mlrank.explain.documented import Documented, documented
 from mlrank.explain.rules import rules_of
@@ -52,6 +54,8 @@ def topics() -> dict[str, dict[str, str]]:
         "threshold": {name: documented(found).summary for name, found in THRESHOLDS.items()},
         "verdict": {name: _first_sentence(rule.partition(": ")[0]) for name, rule in _VERDICTS.items()},
         "recipe": {name: load_recipe(name).title for name in recipes()},
+        "key": {name: found[0][1].meaning for name, found in _keys().items()},
+        **{_VALUE_OF[key]: dict(values) for key, values in choices().items()},
     }
 
 
@@ -75,10 +79,13 @@ def explain(name: str) -> list[Topic]:
     }
     name = new_key(name)
     found = [_MAKERS[kind](name) for kind, names in known.items() if name in names]
+    found += [_key(block, key) for block, key in _keys().get(name, ())]
+    found += [_choice(key, name, values[name]) for key, values in choices().items() if name in values]
+    known |= {"key": _keys(), **{_VALUE_OF[key]: values for key, values in choices().items()}}
     if not found:
         every = [other for names in known.values() for other in names]
         raise UserError(
-            unknown_name("metric, solver, threshold, projection, verdict or recipe", name, every, "mlrank explain")
+            unknown_name("metric, solver, threshold, projection, verdict, recipe or key", name, every, "mlrank explain")
         )
     return found
 
@@ -201,6 +208,49 @@ def _parts(given: Mapping[str, object]) -> Iterator[str]:
     return (f"{key}={value}" for key, value in given.items())
 
 
+def _keys() -> dict[str, list[tuple[str, Key]]]:
+    """Return the keys of a configuration by name, each with the blocks that have it."""
+    found: dict[str, list[tuple[str, Key]]] = {}
+    for block, keys in blocks().items():
+        for key in keys:
+            found.setdefault(key.name, []).append((block, key))
+    return found
+
+
+def _key(block: str, key: Key) -> Topic:
+    place = "at the top level of a configuration" if block == "experiment" else f"in the block '{block}'"
+    parts = [f"A key {place}. It takes: {key.values}. Default: {key.default}."]
+    if key.example is not None:
+        parts.append(f"Example: {as_yaml(key.name, key.example)}")
+    grids = []
+    if key.name in BLOCKS and block in ("experiment", "methods"):
+        header = ("key", "values", "default", "meaning")
+        rows = tuple(tuple(map(Shown, (k.name, k.values, k.default, k.meaning))) for k in blocks()[key.name])
+        grids.append(Grid(f"Keys of {key.name}", header, "llll", rows, ()))
+    named = {"kind": "split", "strategy": "search"}.get(key.name, key.name)
+    if named in choices() and block != "threshold" and block != "project":
+        values = tuple((Shown(name), Shown(meaning)) for name, meaning in choices()[named].items())
+        grids.append(Grid(f"What each {_VALUE_OF[named]} does", (_VALUE_OF[named], "meaning"), "ll", values, ()))
+    return Topic("key", key.name, key.meaning, tuple(parts), tuple(grids))
+
+
+def _choice(key: str, name: str, meaning: str) -> Topic:
+    written = {"split": "split: {kind: %s}", "search": "search: {strategy: %s}"}.get(key, f"{key}: %s") % name
+    parts = [f"In a configuration: {written}"]
+    if key == "split":
+        parts.insert(0, f"Keys it uses: {', '.join(keys_of_split(name)) or 'none'}; missing_labels goes with any kind.")
+    return Topic(_VALUE_OF[key], name, meaning, tuple(parts))
+
+
+# What the values of a key are called.
+_VALUE_OF = {
+    "split": "kind of split",
+    "scale": "scaling",
+    "impute": "way to impute",
+    "unknown_labels": "way to take unknown labels",
+    "calibrate": "way to calibrate",
+    "search": "search strategy",
+}
 _VERDICTS = {**CELL_VERDICTS, **CLAIM_VERDICTS}
 _MAKERS = {
     "metric": _metric,

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mlrank.cli import app
+from mlrank.config.reference import blocks, choices
 from mlrank.errors import UserError
 from mlrank.explain import certificates_of, explain, topics, values_of
 from mlrank.explain.documented import documented, reflow
@@ -69,7 +70,7 @@ def test_formulas_keep_their_lines():
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_every_setting_is_there_with_its_default_and_its_meaning(name):
-    (topic,) = explain(name)
+    topic, *_ = explain(name)
     fields = dataclasses.fields(SETTINGS[name])
     rows = [[cell.text for cell in row] for row in topic.grids[0].rows] if topic.grids else []
     assert [row[0] for row in rows] == [field.name for field in fields]
@@ -77,6 +78,24 @@ def test_every_setting_is_there_with_its_default_and_its_meaning(name):
     assert topic.summary
     untold = [row[0] for row in rows if row[3] == "-" and f"`{row[0]}`" not in topic.summary]
     assert untold == []
+
+
+def test_keys_and_values_of_a_configuration_are_explained_as_the_reference_has_them():
+    (split,) = explain("split")
+    keys, kinds = split.grids
+    assert [row[0].text for row in keys.rows] == [key.name for key in blocks()["split"]]
+    assert {row[0].text: row[1].text for row in kinds.rows} == dict(choices()["split"])
+    (kfold,) = explain("kfold")
+    assert (kfold.kind, kfold.summary) == ("kind of split", choices()["split"]["kfold"])
+    assert kfold.paragraphs[0].startswith("Keys it uses: folds, stratified, repeats;")
+    assert [topic.paragraphs[0].partition(".")[0] for topic in explain("stratified")] == [
+        "A key in the block 'split'",
+        "A key in the block 'search'",
+    ]
+    assert [topic.kind for topic in explain("zero")] == ["threshold", "way to impute"]
+    listed = topics()
+    assert set(listed["key"]) == {key.name for keys in blocks().values() for key in keys}
+    assert listed["scaling"] == choices()["scale"]
 
 
 def test_a_solver_has_its_problem_and_what_it_may_see():
@@ -205,7 +224,7 @@ def test_json(folder):
         ),
         (["mlr", "--run", "FOLDER"], "no finished run has the solver 'mlr'"),
         (["f1_macro", "--run", "FOLDER", "--method", "C"], "unknown method 'C'"),
-        (["f1"], "unknown metric, solver, threshold, projection, verdict or recipe 'f1'"),
+        (["f1"], "unknown metric, solver, threshold, projection, verdict, recipe or key 'f1'"),
     ],
 )
 def test_what_cannot_be_explained_is_told(folder, words, message):

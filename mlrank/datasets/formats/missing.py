@@ -16,7 +16,12 @@ __all__ = ["IMPUTE", "FilledFeatures", "Impute", "MissingValues", "check_impute"
 
 # A mapping has the value of each feature by its name, as a model was fitted with; other features are ignored.
 Impute = Literal["mean", "median", "zero"] | Mapping[str, float]
-IMPUTE = ("mean", "median", "zero")
+IMPUTE = {
+    "mean": "The mean of the feature over the training part.",
+    "median": "The median of the feature over the training part.",
+    "zero": "0.",
+}
+"""The ways to fill missing features, each with what is put in."""
 
 
 def check_impute(how: Any) -> None:

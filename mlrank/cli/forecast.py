@@ -2,13 +2,13 @@
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mlrank.config import ExperimentConfig
     from mlrank.experiment.forecast import CellForecast
 
-__all__ = ["forecast_values", "show_forecast"]
+__all__ = ["duration", "experiment_seconds", "forecast_values", "show_forecast"]
 
 
 def show_forecast(config: "ExperimentConfig", results: Path, jobs: int, as_json: bool) -> None:
@@ -25,10 +25,17 @@ def show_forecast(config: "ExperimentConfig", results: Path, jobs: int, as_json:
     n_left, n_fits = sum(cell.n_left for cell in found), sum(cell.n_fits for cell in found)
     why = "" if fitting == jobs else f" ({jobs} would not fit into memory)"
     workers = f"{fitting} worker{'s'[: fitting > 1]}{why}"
-    print(f"{n_left} of {n_fits} fits are left: about {_duration(seconds)} with {workers}")
+    print(f"{n_left} of {n_fits} fits are left: about {duration(seconds)} with {workers}")
 
 
-def forecast_values(config: "ExperimentConfig", results: Path, jobs: int) -> dict[str, object]:
+def experiment_seconds(config: "ExperimentConfig", results: Path, jobs: int) -> float | None:
+    """Return the seconds that running `config` would take on `jobs` workers; None if not known."""
+    from mlrank.experiment.forecast import forecast
+
+    return _together(forecast(config, results), jobs)[2]
+
+
+def forecast_values(config: "ExperimentConfig", results: Path, jobs: int) -> dict[str, Any]:
     """Return what running `config` would take on `jobs` workers, with every fit, as JSON values."""
     from mlrank.experiment.forecast import forecast
 
@@ -63,17 +70,17 @@ def _print_table(found: list["CellForecast"]) -> None:
     table = Table("data set / split / method", "fits", "left", "a fit", "from", "all", "memory")
     for cell in found:
         origin = "finished fits" if cell.measured else "a pilot fit"
-        each, total = _duration(cell.search.seconds), _duration(cell.seconds)
+        each, total = duration(cell.search.seconds), duration(cell.seconds)
         table.add_row(
             escape(cell.cell), str(cell.n_fits), str(cell.n_left), each, origin, total, f"{cell.bytes / 1e6:,.0f} MB"
         )
     print_as_wide(table)
 
 
-def _duration(seconds: float | None) -> str:
+def duration(seconds: float | None) -> str:
     """Return a time with the precision that an estimate has.
 
-    >>> [_duration(value) for value in (None, 0.0123, 4.56, 112, 200, 9000)]
+    >>> [duration(value) for value in (None, 0.0123, 4.56, 112, 200, 9000)]
     ['unknown', '12 ms', '4.6 s', '110 s', '3.3 min', '2.5 h']
     """
     if seconds is None:

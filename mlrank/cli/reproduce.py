@@ -47,6 +47,18 @@ def reproduce(
     grid: Annotated[str | None, typer.Option("--grid", help="Grid of the recipe: coarse (default) or paper.")] = None,
     table: Annotated[str | None, typer.Option("--table", help="Another table of the recipe, such as 3.")] = None,
     figures: Annotated[bool, typer.Option("--figures", help="Draw the paper's figures too.")] = False,
+    readings: Annotated[
+        bool,
+        typer.Option(
+            "--readings", help="Run every reading of what the paper leaves open, and say which gives its numbers."
+        ),
+    ] = False,
+    questions: Annotated[
+        str | None, typer.Option("--questions", metavar="A,B", help="Readings of these open questions alone.")
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option("--budget", min=0, metavar="MINUTES", help="Leave out readings that take longer.")
+    ] = None,
     data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help="Use your own file.")] = None,
     test: TestFile = None,
     labels: LabelFile = None,
@@ -75,6 +87,8 @@ def reproduce(
     * `mlrank reproduce mediamill --grid paper --dry-run`
     * `mlrank reproduce imageclef --table 3`
     * `mlrank reproduce yeast --figures`
+    * `mlrank reproduce corel5k --readings --dry-run`
+    * `mlrank reproduce science --questions average_precision`
     * `mlrank reproduce all --jobs 2`
     * `mlrank reproduce imageclef --data mine.arff --labels mine.xml`
     """
@@ -93,9 +107,18 @@ def reproduce(
     if fetch and data:
         raise UserError("--fetch gets published data, --data names your own: give one of them")
     if name == ALL:
-        given = {"--grid": grid, "--table": table, "--figures": figures, "--data": data, "--scheduler": scheduler}
+        given = {
+            "--readings": readings or questions,
+            "--grid": grid,
+            "--table": table,
+            "--figures": figures,
+            "--data": data,
+            "--scheduler": scheduler,
+        }
         for option in (option for option, value in given.items() if value):
             raise UserError(f"{option} is of one recipe, found together with '{ALL}'")
+    reads = readings or questions is not None
+    _check_readings(reads, grid, table, figures, budget)
     check_backend(backend, scheduler)
     console = _console(as_json)
 
@@ -115,7 +138,23 @@ def reproduce(
         raise typer.Exit(_run_all(found, runner, results, dry_run, as_json))
     files = None if data is None else _files(data, test, labels)
     request = RecipeRequest(grid, table, figures, files)
+    if reads:
+        from mlrank.cli.readings import names_of_questions, reproduce_readings
+
+        chosen = names_of_questions(questions)
+        raise typer.Exit(reproduce_readings(found[0], request, runner, results, chosen, budget, dry_run, as_json))
     raise typer.Exit(_run(found[0], request, runner, results, dry_run, as_json))
+
+
+def _check_readings(reads: bool, grid: str | None, table: str | None, figures: bool, budget: float | None) -> None:
+    from mlrank.errors import UserError
+
+    if reads:
+        given = {"--grid": grid, "--table": table, "--figures": figures}
+        for option in (option for option, value in given.items() if value):
+            raise UserError(f"readings are of the recipe's own table in its default grid, found {option}")
+    elif budget is not None:
+        raise UserError("--budget goes with --readings")
 
 
 def _console(as_json: bool) -> "Console":

@@ -53,7 +53,7 @@ UNKNOWN_LABELS = {
     "refuse": "The experiment does not start, and a message names the solver.",
     "absent": "The solver takes unknown entries for labels that the rows lack.",
 }
-RECIPE_PARTS = ("table", "times", "related", "figure")
+RECIPE_PARTS = ("table", "times", "related", "figure", "readings")
 SEARCH_STRATEGIES = {
     "grid": "Every grid point, on all folds.",
     "staged": "One axis after another, the others at their best so far.",

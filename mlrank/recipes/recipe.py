@@ -10,6 +10,7 @@ from pydantic import BaseModel, Field, ValidationError
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import METRICS
 from mlrank.recipes.papertable import PaperLayout
+from mlrank.recipes.reading_parts import DERIVED, Choice, Question
 from mlrank.recipes.recipe_parts import (
     FROZEN,
     GRADES,
@@ -64,6 +65,7 @@ class Recipe(BaseModel):
     times : another table of the paper, of run times
     related : another table of the paper, of related labels
     figures, regions : the paper's figures, by name
+    readings : what the paper leaves open, by name, with the choices that a reader has
     """
 
     model_config = FROZEN
@@ -86,6 +88,7 @@ class Recipe(BaseModel):
     related: RelatedTable | None = None
     figures: dict[str, FigureRecipe] = {}
     regions: dict[str, RegionsRecipe] = {}
+    readings: dict[str, Question] = {}
 
 
 def recipes(folder: Path | None = None) -> list[str]:
@@ -137,6 +140,8 @@ _FIELDS: Mapping[str, Iterable[str]] = {
     "figures": FigureRecipe.model_fields,
     "regions": RegionsRecipe.model_fields,
     "layout": PaperLayout.model_fields,
+    "readings": Question.model_fields,
+    "choices": Choice.model_fields,
     "x": XAxis.model_fields,
     "y": YAxis.model_fields,
 }
@@ -227,6 +232,11 @@ def _mentions(
                     yield "method", method, methods, ("claims", place, key, at, end)
         for at, metric in enumerate(claim.metrics):
             yield "metric", metric, METRICS, ("claims", place, "metrics", at)
+    printed = {metric for by_metric in recipe.expected.values() for metric in by_metric}
+    known_to_readings = {"method": methods, "metric of the paper's table": printed, "measure": [*METRICS, *DERIVED]}
+    for name, question in recipe.readings.items():
+        for what, found, where in question.mentions():
+            yield what, found, known_to_readings[what], ("readings", name, *where)
     if recipe.times is not None:
         for method in recipe.times.expected:
             yield "method", method, recipe.times.methods, ("times", "expected", method)

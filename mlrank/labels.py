@@ -1,8 +1,8 @@
 """Matrices of true labels, dense or sparse, and the few questions that both answer.
 
 A matrix of labels is a bool ndarray (n_samples, n_labels), or, where that would hold mostly False, a `csr_array` of
-bool with the labels of each row in rising order. Nothing here makes an array of n_samples * n_labels entries but
-`dense_labels`, and that asks for the room first.
+bool with the labels of each row in rising order. Data sets decide by their size (`held`). Nothing here makes an array
+of n_samples * n_labels entries of sparse labels but `dense_labels`, and that asks for the room first.
 """
 
 from typing import Any, NamedTuple, TypeAlias
@@ -20,7 +20,9 @@ __all__ = [
     "as_labels",
     "columns_of",
     "dense_labels",
+    "held",
     "label_counts",
+    "labels_of",
     "labels_of_rows",
     "n_marks",
     "row_counts",
@@ -28,6 +30,9 @@ __all__ = [
     "take_columns",
     "top_of",
 ]
+
+# Labels of more entries than this are held sparse: as bools they take 256 MiB, and their scores 2 GiB.
+MOST_DENSE = 1 << 28
 
 # A bool ndarray (n_samples, n_labels), or a canonical csr_array of bool with int32 indices that stores True alone.
 LabelMatrix: TypeAlias = Any
@@ -70,6 +75,15 @@ def _canonical(Y: Any) -> csr_array:
         raise ValueError(f"{found.nnz} label entries need 64-bit indices, which are not supported")
     parts = (found.data, found.indices.astype(np.int32), found.indptr.astype(np.int32))
     return csr_array(parts, shape=found.shape)
+
+
+def held(Y: Any) -> LabelMatrix:
+    """Return labels in the form that data sets and results have them: dense up to MOST_DENSE entries, sparse beyond."""
+    Y = as_labels(Y)
+    large = Y.shape[0] * Y.shape[1] > MOST_DENSE
+    if issparse(Y):
+        return Y if large else np.asarray(Y.toarray())
+    return sparse_labels(Y) if large else Y
 
 
 def sparse_labels(Y: LabelMatrix) -> csr_array:
@@ -122,6 +136,13 @@ def row_counts(Y: LabelMatrix) -> IntArray:
 def n_marks(Y: LabelMatrix) -> int:
     """Return how many entries are True."""
     return int(Y.nnz) if issparse(Y) else int(np.count_nonzero(Y))
+
+
+def labels_of(Y: LabelMatrix, row: int) -> list[int]:
+    """Return the labels of one row, in rising order."""
+    if issparse(Y):
+        return Y.indices[Y.indptr[row] : Y.indptr[row + 1]].tolist()  # type: ignore[no-any-return]
+    return np.flatnonzero(Y[row]).tolist()
 
 
 def labels_of_rows(Y: LabelMatrix, rows: Any) -> LabelMatrix:

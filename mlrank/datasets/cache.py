@@ -91,7 +91,10 @@ def _arrays(data: Dataset) -> dict[str, Any]:
         arrays |= {"data": data.X.data, "indices": data.X.indices, "indptr": data.X.indptr}
     else:
         arrays["X"] = data.X
-    arrays["Y"] = np.packbits(data.Y, axis=1)
+    if issparse(data.Y):
+        arrays |= {"marks": data.Y.indices, "rows": data.Y.indptr}
+    else:
+        arrays["Y"] = np.packbits(data.Y, axis=1)
     if data.known is not None:
         arrays["known"] = np.packbits(data.known, axis=1)
     if data.official is not None:
@@ -109,7 +112,12 @@ def _load(copy: Path) -> Dataset:
     X = arrays.get("X")
     if X is None:
         X = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=tuple(shape))
-    Y = np.unpackbits(arrays["Y"], axis=1, count=len(labels)).view(np.bool_)
+    Y: Any
+    if "Y" in arrays:
+        Y = np.unpackbits(arrays["Y"], axis=1, count=len(labels)).view(np.bool_)
+    else:
+        marks = np.ones(len(arrays["marks"]), np.bool_)
+        Y = csr_array((marks, arrays["marks"], arrays["rows"]), shape=(X.shape[0], len(labels)))
     known = np.unpackbits(arrays["known"], axis=1, count=len(labels)).view(np.bool_) if "known" in arrays else None
     official = (arrays["train"], arrays["test"]) if "train" in arrays else None
     names = tuple(labels), tuple(features)

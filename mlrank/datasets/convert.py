@@ -14,6 +14,7 @@ from mlrank.datasets.formats import find_format, read
 from mlrank.datasets.formats.base import LoadOptions, WriteJob
 from mlrank.datasets.loading import find_source
 from mlrank.errors import UserError, os_errors
+from mlrank.labels import LabelMatrix, sparse_labels
 
 __all__ = ["convert"]
 
@@ -87,9 +88,9 @@ def _difference(dataset: Dataset, again: Dataset) -> str:
         return "read again, the labels have other names or another order"
     if again.feature_names != dataset.feature_names:
         return "read again, the features have other names or another order"
-    if not np.array_equal(again.Y, dataset.Y):
+    if again.Y.shape != dataset.Y.shape or not _same_marks(again.Y, dataset.Y):
         return "read again, the labels mark other rows"
-    if not np.array_equal(_known(again), _known(dataset)):
+    if (again.known is not None or dataset.known is not None) and not np.array_equal(_known(again), _known(dataset)):
         return "read again, other label entries are unknown"
     if not _equal(again.X, dataset.X):
         return "read again, the features have other values"
@@ -104,6 +105,13 @@ def _difference(dataset: Dataset, again: Dataset) -> str:
     if again.official and dataset.official and not all(map(np.array_equal, again.official, dataset.official)):
         return "read again, the split is another"
     return ""
+
+
+def _same_marks(Y: LabelMatrix, other: LabelMatrix) -> bool:
+    parts = (sparse_labels(Y), sparse_labels(other)) if issparse(Y) or issparse(other) else (Y, other)
+    if issparse(parts[0]):
+        return all(np.array_equal(getattr(parts[0], name), getattr(parts[1], name)) for name in ("indptr", "indices"))
+    return bool(np.array_equal(*parts))
 
 
 def _known(data: Dataset) -> BoolArray:

@@ -3,11 +3,15 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features, read_only
 from mlrank.datasets.columns import TextColumn
+from mlrank.labels import LabelMatrix, dense_labels, held, n_marks
 
 __all__ = ["Dataset"]
+
+UNKNOWN_HINT = "keep fewer labels or rows, or take unknown entries as absent"
 
 
 @dataclass(frozen=True)
@@ -18,7 +22,9 @@ class Dataset:
     ----------
     name : str
     X : (n_samples, n_features) float64 ndarray or csr_array
-    Y : (n_samples, n_labels) bool ndarray
+    Y : (n_samples, n_labels) bool ndarray, or csr_array
+        Sparse if it has more than `mlrank.labels.MOST_DENSE` entries, all of them known; dense otherwise. Either may be
+        given.
     known : (n_samples, n_labels) bool ndarray or None
         False where an entry of `Y` is missing; None if all are known.
     label_names, feature_names : tuple of str
@@ -49,7 +55,7 @@ class Dataset:
 
     name: str
     X: Features
-    Y: BoolArray
+    Y: LabelMatrix
     known: BoolArray | None
     label_names: tuple[str, ...]
     feature_names: tuple[str, ...]
@@ -64,10 +70,11 @@ class Dataset:
     text: tuple[TextColumn, ...] = ()
 
     def __post_init__(self) -> None:
-        X, Y = as_features(self.X), np.asarray(self.Y)
+        X, Y = as_features(self.X), self.Y if issparse(self.Y) else np.asarray(self.Y)
         n_samples, n_features = X.shape
         if Y.dtype != np.bool_ or Y.ndim != 2 or Y.shape[0] != n_samples:
             raise ValueError(f"Y must be a bool array of {n_samples} rows, found {Y.dtype} of shape {Y.shape}")
+        Y = held(Y) if self.known is None else dense_labels(Y, "labels with unknown entries", UNKNOWN_HINT)
         if len(self.label_names) != Y.shape[1]:
             raise ValueError(f"{len(self.label_names)} label names for {Y.shape[1]} labels")
         if len(self.feature_names) != n_features:
@@ -107,7 +114,7 @@ class Dataset:
     @property
     def cardinality(self) -> float:
         """Mean number of labels per row."""
-        return float(self.Y.sum() / self.n_samples)
+        return n_marks(self.Y) / self.n_samples
 
     @property
     def description(self) -> str:

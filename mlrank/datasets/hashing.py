@@ -33,7 +33,8 @@ def _arrays(dataset: Dataset) -> list[tuple[str, Any]]:
     arrays: list[tuple[str, Any]] = [("shape", np.array([*X.shape, dataset.n_labels], np.int64))]
     parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr} if issparse(X) else {"X": X}
     arrays += sorted(parts.items())
-    arrays.append(("Y", dataset.Y))
+    Y = dataset.Y
+    arrays += [("Y_indices", Y.indices), ("Y_indptr", Y.indptr)] if issparse(Y) else [("Y", Y)]
     if dataset.known is not None:
         arrays.append(("known", dataset.known))
     if dataset.official is not None:

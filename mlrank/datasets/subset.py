@@ -9,6 +9,7 @@ from scipy.sparse import issparse
 from mlrank.arrays import as_features, take_rows
 from mlrank.datasets.dataset import Dataset
 from mlrank.errors import UserError
+from mlrank.labels import label_counts, labels_of_rows, row_counts, take_columns
 
 __all__ = ["subset"]
 
@@ -58,7 +59,7 @@ def subset(
         dataset = _frequent_enough(dataset, min_positives, changes)
     if top_labels is not None:
         dataset = _top_labels(dataset, top_labels, changes)
-    if (min_positives is not None or top_labels is not None) and (empty := int((~dataset.Y.any(axis=1)).sum())):
+    if (min_positives is not None or top_labels is not None) and (empty := int((row_counts(dataset.Y) == 0).sum())):
         changes.append(f"{empty} {'row has' if empty == 1 else 'rows have'} no label left")
     if top_features is not None:
         dataset = _top_features(dataset, top_features, changes)
@@ -77,11 +78,11 @@ def _sample_rows(dataset: Dataset, rows: int, seed: int, changes: list[str]) -> 
         "folds": None if dataset.folds is None else dataset.folds[chosen],
     }
     X = take_rows(dataset.X, chosen)
-    return replace(dataset, X=X, Y=dataset.Y[chosen], known=known, official=None, **described)
+    return replace(dataset, X=X, Y=labels_of_rows(dataset.Y, chosen), known=known, official=None, **described)
 
 
 def _frequent_enough(dataset: Dataset, least: int, changes: list[str]) -> Dataset:
-    positives = dataset.Y.sum(axis=0)
+    positives = label_counts(dataset.Y)
     kept = np.flatnonzero(positives >= least)
     if kept.size == 0:
         most = int(positives.max())
@@ -94,7 +95,7 @@ def _frequent_enough(dataset: Dataset, least: int, changes: list[str]) -> Datase
 def _top_labels(dataset: Dataset, count: int, changes: list[str]) -> Dataset:
     _check_count(dataset, "top_labels", count, dataset.n_labels)
     changes.append(f"kept the {count} most frequent of {dataset.n_labels} labels")
-    return _take_labels(dataset, _most(dataset.Y.sum(axis=0), count))
+    return _take_labels(dataset, _most(label_counts(dataset.Y), count))
 
 
 def _top_features(dataset: Dataset, count: int, changes: list[str]) -> Dataset:
@@ -111,7 +112,7 @@ def _top_features(dataset: Dataset, count: int, changes: list[str]) -> Dataset:
 def _take_labels(dataset: Dataset, kept: Any) -> Dataset:
     known = None if dataset.known is None else dataset.known[:, kept]
     names = tuple(dataset.label_names[label] for label in kept)
-    return replace(dataset, Y=np.ascontiguousarray(dataset.Y[:, kept]), known=known, label_names=names)
+    return replace(dataset, Y=take_columns(dataset.Y, kept), known=known, label_names=names)
 
 
 def _most(counts: Any, number: int) -> Any:

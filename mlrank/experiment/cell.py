@@ -13,6 +13,7 @@ from mlrank.config import ExperimentConfig, GridPoint, MethodConfig
 from mlrank.experiment.data import SplitDataset
 from mlrank.experiment.events import RunName
 from mlrank.experiment.points import equivalent_points, method_inputs, point_of
+from mlrank.labels import labels_of_rows
 from mlrank.metrics import METRICS, own_names
 from mlrank.records import TrialRecord
 from mlrank.records.identity import FitInputs, TrialPlace, drawn_seed, rows_hash, run_key
@@ -250,7 +251,7 @@ def cells(config: ExperimentConfig, data: SplitDataset) -> Iterator[Cell]:
         mask = data.mask(number)
         known = None if data.task_data.known is None else data.task_data.known[mask]
         seed = drawn_seed(data=data.hash, split=split.name, seed=config.seed)
-        Y = data.dataset.Y[split.train]
+        Y = labels_of_rows(data.dataset.Y, split.train)
         pairs: list[tuple[IntArray, IntArray]] = []
         if any(len(values) > 1 for method in config.methods.values() for _, values in method.all_axes):
             with config.places.errors_at("search", about=f"'{data.dataset.name}': "):

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import issparse
 
 from mlrank.arrays import BoolArray
 from mlrank.config import DatasetConfig, ExperimentConfig
 from mlrank.datasets import Dataset, dataset_hash, hide_labels, load_dataset, subset
 from mlrank.datasets.columns import term_blocks
 from mlrank.errors import UserError
+from mlrank.labels import label_counts, labels_of_rows
 from mlrank.search import TaskData
 from mlrank.splits import Split, make_splits
 
@@ -65,7 +67,8 @@ def prepare_data(config: ExperimentConfig, dataset: Dataset) -> SplitDataset:
         splits = make_splits(
             dataset.Y, dataset.official, config.seed, groups=dataset.groups, predefined=dataset.folds, **how
         )
-    known, known_notes = _known(config, dataset, splits)
+    with config.places.errors_at("split"):
+        known, known_notes = _known(config, dataset, splits)
     changes = [*changes, *_split_notes(config, splits), *_label_notes(dataset, splits), *known_notes]
     task_data = TaskData(
         dataset.X,
@@ -82,10 +85,14 @@ def _known(config: ExperimentConfig, dataset: Dataset, splits: list[Split]) -> t
     """Return the masks of known label entries, and notes about them."""
     notes = []
     if dataset.known is not None:
-        notes.append(f"{int((~dataset.known).sum())} of {dataset.Y.size} label entries are unknown and left out")
+        notes.append(f"{int((~dataset.known).sum())} of {dataset.known.size} label entries are unknown and left out")
     ratio = config.split.missing_labels
     if not ratio:
         return None if dataset.known is None else dataset.known[None], notes
+    if issparse(dataset.Y):
+        size = f"{dataset.n_samples} rows and {dataset.n_labels} labels"
+        message = f"'{dataset.name}' has {size}, too many entries to hide some of them: subset takes fewer labels"
+        raise UserError(message, setting="missing_labels")
     masks = np.ones((len(splits), *dataset.Y.shape), np.bool_)
     if dataset.known is not None:
         masks &= dataset.known
@@ -128,6 +135,6 @@ def _split_notes(config: ExperimentConfig, splits: list[Split]) -> Iterator[str]
 
 
 def _label_notes(dataset: Dataset, splits: list[Split]) -> Iterator[str]:
-    absent = [int((~dataset.Y[split.train].any(axis=0)).sum()) for split in splits]
+    absent = [int((label_counts(labels_of_rows(dataset.Y, split.train)) == 0).sum()) for split in splits]
     if any(absent):
         yield f"{max(absent)} of {dataset.n_labels} labels have no positive training row in some split"

@@ -14,7 +14,7 @@ __all__ = ["FORMAT", "KIND", "Header", "header_of", "versions"]
 KIND = "mlrank model"
 FORMAT = 1
 # Every column has a name; as the readers of data do, refuse more.
-MOST_FEATURES, MOST_LABELS = 1 << 23, 1 << 20
+MOST_FEATURES, MOST_LABELS = 1 << 23, 1 << 24
 
 _STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -23,7 +23,7 @@ def _names(value: Any) -> Any:
     """Return names written in full where they are consecutive numbers."""
     if isinstance(value, dict) and value.keys() == {"from", "count"}:
         first, count = value["from"], value["count"]
-        if type(first) is int and type(count) is int and 0 <= first <= MOST_FEATURES and 0 < count <= MOST_FEATURES:
+        if type(first) is int and type(count) is int and 0 <= first <= MOST_LABELS and 0 < count <= MOST_LABELS:
             return tuple(map(str, range(first, first + count)))
     return _tuple(value)
 

@@ -46,7 +46,7 @@ def test_two_parts_and_names(tmp_path):
         ("", None, "a.txt: holds no rows"),
         ("1 5 4\n", None, "a.txt: holds no rows"),
         ("1 0 4\n0 1:1\n", None, "a.txt:1:1: 0 features: possible are 1 to"),
-        ("1 5 9999999\n0 1:1\n", None, "a.txt:1:1: 9999999 labels: possible are 1 to"),
+        ("1 5 99999999\n0 1:1\n", None, "a.txt:1:1: 99999999 labels: possible are 1 to"),
         ("1 5 4\n0 1:1 5:1\n", None, "a.txt:2:7: feature number 5, but the first line says 5 features: 0 to 4"),
         ("2 5 4\n0 1:1\n2,4 1:1\n", None, "a.txt:3:3: label number 4, but the first line says 4 labels: 0 to 3"),
         (

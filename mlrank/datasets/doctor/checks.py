@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -19,6 +20,7 @@ from mlrank.datasets.formats.text import shown
 from mlrank.datasets.hashing import dataset_hash
 from mlrank.datasets.loading import DataSource
 from mlrank.errors import UserError
+from mlrank.labels import LabelMatrix, columns_of, label_counts, labels_of, labels_of_rows, row_counts
 
 __all__ = ["Checkup", "CheckupFinding", "examine", "facts", "shifts", "unreadable"]
 
@@ -66,7 +68,7 @@ class Checkup:
 def facts(dataset: Dataset) -> dict[str, object]:
     """Return shape, densities and frequencies of a data set as plain values."""
     X, Y = dataset.X, dataset.Y
-    positives = Y.sum(axis=0)
+    positives = label_counts(Y)
     order = np.argsort(-positives, kind="stable")
     frequencies = [{"label": dataset.label_names[label], "positives": int(positives[label])} for label in order]
     return {
@@ -80,13 +82,20 @@ def facts(dataset: Dataset) -> dict[str, object]:
         "storage": "sparse" if issparse(X) else "dense",
         "density": float((X.nnz if issparse(X) else np.count_nonzero(X)) / (X.shape[0] * X.shape[1])),
         "cardinality": dataset.cardinality,
-        "most_labels_of_a_row": int(Y.sum(axis=1).max()),
-        "distinct_label_sets": len(np.unique(np.packbits(Y, axis=1), axis=0)),
-        "rows_without_labels": int((~Y.any(axis=1)).sum()),
+        "most_labels_of_a_row": int(row_counts(Y).max()),
+        "distinct_label_sets": _n_sets(Y),
+        "rows_without_labels": int((row_counts(Y) == 0).sum()),
         "labels_without_rows": int((positives == 0).sum()),
         "unknown_entries": 0 if dataset.known is None else int((~dataset.known).sum()),
         "label_frequencies": frequencies,
     }
+
+
+def _n_sets(Y: LabelMatrix) -> int:
+    """Return the number of different label sets of rows."""
+    if issparse(Y):
+        return len({Y.indices[first:last].tobytes() for first, last in pairwise(Y.indptr)})
+    return len(np.unique(np.packbits(Y, axis=1), axis=0))
 
 
 def examine(dataset: Dataset, place: DataSource) -> Checkup:
@@ -163,10 +172,10 @@ def _not_finite(dataset: Dataset, places: DataPositions) -> Iterator[CheckupFind
 
 def _labels(dataset: Dataset, places: DataPositions) -> Iterator[CheckupFinding]:
     Y = dataset.Y
-    bare = np.flatnonzero(~Y.any(axis=1))
+    bare = np.flatnonzero(row_counts(Y) == 0)
     yield from _of_rows("warning", "rows_without_labels", "{n} rows have no label", bare, places)
-    positives = Y.sum(axis=0)
-    absent, all_rows = np.flatnonzero(positives == 0), np.flatnonzero(positives == len(Y))
+    positives = label_counts(Y)
+    absent, all_rows = np.flatnonzero(positives == 0), np.flatnonzero(positives == dataset.n_samples)
     yield from _of_labels("labels_without_rows", "{n} labels have no row", absent, dataset, places)
     yield from _of_labels("labels_of_every_row", "{n} labels mark every row", all_rows, dataset, places)
     if dataset.known is not None:
@@ -233,11 +242,17 @@ def _columns(dataset: Dataset, places: DataPositions) -> Iterator[CheckupFinding
     ordered = np.array([j for j in rising if j not in set(numbers) and np.unique(X[:, j]).size > LEAST_ROWS], np.int64)
     message = "the rows are in the order of {n} features, perhaps of time: a drawn split mixes earlier and later rows"
     yield from _of_features("order", message, ordered, dataset, places)
-    bits = {np.packbits(dataset.Y[:, label]).tobytes(): label for label in range(dataset.n_labels)}
-    bits |= {np.packbits(~dataset.Y[:, label]).tobytes(): label for label in range(dataset.n_labels)}
-    same = [j for j in np.flatnonzero(used) if np.packbits(X[:, j] == X[:, j].max()).tobytes() in bits]
+    marks = columns_of(dataset.Y)
+    rows_of = {marks.indices[first:last].tobytes() for first, last in pairwise(marks.indptr)}
+    same = [j for j in np.flatnonzero(used) if _places_of(X[:, j]) & rows_of]
     twofold = np.array([j for j in same if ((X[:, j] == X[:, j].max()) | (X[:, j] == X[:, j].min())).all()], np.int64)
     yield from _of_features("label_features", "{n} features are a label or its opposite", twofold, dataset, places)
+
+
+def _places_of(column: FloatArray) -> set[bytes]:
+    """Return the rows with the largest value of a feature, and those without it, as the rows of a label are held."""
+    largest = column == column.max()
+    return {np.flatnonzero(rows).astype(np.int32).tobytes() for rows in (largest, ~largest)}
 
 
 def _categories(dataset: Dataset, places: DataPositions) -> Iterator[CheckupFinding]:
@@ -302,7 +317,8 @@ def _duplicates(dataset: Dataset, train: IntArray, test: IntArray, places: DataP
         of_test = [row for row in group if in_test[row]]
         within += of_train[1:] + of_test[1:]
         across += of_test if of_train else []
-        other_labels += [row for row in group[1:] if (dataset.Y[row] != dataset.Y[group[0]]).any()]
+        first = labels_of(dataset.Y, group[0])
+        other_labels += [row for row in group[1:] if labels_of(dataset.Y, row) != first]
     groups = (
         ("duplicate_rows", "{n} rows have the features of an earlier row of their part", within),
         ("leaks", "{n} test rows have the features of a training row", across),
@@ -329,11 +345,12 @@ def _same(X: Any) -> list[list[int]]:
 def _parts(dataset: Dataset, train: IntArray, test: IntArray, places: DataPositions) -> Iterator[CheckupFinding]:
     if len(test) == 0:
         return
-    in_train, in_test = dataset.Y[train].any(axis=0), dataset.Y[test].any(axis=0)
+    parts = labels_of_rows(dataset.Y, train), labels_of_rows(dataset.Y, test)
+    in_train, in_test = (label_counts(part) > 0 for part in parts)
     unseen, untested = np.flatnonzero(in_test & ~in_train), np.flatnonzero(in_train & ~in_test)
     yield from _of_labels("labels_not_in_train", "{n} labels have test rows alone", unseen, dataset, places)
     yield from _of_labels("labels_not_in_test", "{n} labels have training rows alone", untested, dataset, places)
-    moved = np.flatnonzero(shifts(dataset.Y[train], dataset.Y[test]) * dataset.n_labels < SHIFT_LEVEL)
+    moved = np.flatnonzero(shifts(*parts) * dataset.n_labels < SHIFT_LEVEL)
     message = "{n} labels are clearly more frequent in one part than in the other"
     yield from _of_labels("label_shift", message, moved, dataset, places)
 
@@ -343,8 +360,8 @@ def shifts(train: Any, test: Any) -> FloatArray:
 
     The two-sided p-value of the two-proportion z-test; 1 where a label has no or every row.
     """
-    n, m = len(train), len(test)
-    p, q = train.mean(axis=0), test.mean(axis=0)
+    n, m = train.shape[0], test.shape[0]
+    p, q = label_counts(train) / n, label_counts(test) / m
     pooled = (n * p + m * q) / (n + m)
     spread = np.sqrt(pooled * (1 - pooled) * (1 / n + 1 / m))
     z = np.divide(p - q, spread, out=np.zeros_like(spread), where=spread > 0)

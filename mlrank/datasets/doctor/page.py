@@ -9,6 +9,7 @@ from mlrank.arrays import FloatArray
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.doctor import Checkup
 from mlrank.errors import escaped_lines
+from mlrank.labels import dense_labels, label_counts, take_columns
 
 __all__ = ["co_occurrence", "page"]
 
@@ -38,7 +39,7 @@ def co_occurrence(Y: Any) -> FloatArray:
 
 def page(checkup: Checkup, dataset: Dataset) -> str:
     """Return the report as HTML."""
-    counts = dataset.Y.sum(axis=0)
+    counts = label_counts(dataset.Y)
     kept = np.argsort(-counts, kind="stable")[:MOST_LABELS]
     names = [dataset.label_names[label] for label in kept]
     left_out = dataset.n_labels - len(kept)
@@ -55,7 +56,7 @@ def page(checkup: Checkup, dataset: Dataset) -> str:
                 f"<h2>Label frequencies</h2><p>Rows with each label.{more}</p>",
                 _bars(names, counts[kept], dataset.n_samples),
                 f"<h2>Label co-occurrence</h2><p>Share of the rows with either label that have both.{more}</p>",
-                _heat_map(names, co_occurrence(dataset.Y[:, kept])),
+                _heat_map(names, co_occurrence(dense_labels(take_columns(dataset.Y, kept)))),
                 "</body></html>\n",
             ]
         )

@@ -18,6 +18,7 @@ from mlrank.datasets.formats.names import read_labels, read_names, repeated
 from mlrank.datasets.formats.room import NAME_BYTES, check_columns
 from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError
+from mlrank.labels import LabelMatrix, as_labels, dense_labels
 from mlrank.room import check_room
 
 __all__ = [
@@ -63,10 +64,20 @@ def real_matrix(path: Path, name: str, value: Any) -> Features:
     return stacked_matrix(path, [(name, value)])
 
 
-def label_matrix(path: Path, name: str, value: Any) -> tuple[BoolArray, BoolArray | None]:
-    """Return Y and known from entries 0 and 1, or from -1, 1 and 0 for an unknown entry; NaN is unknown as well."""
+def label_matrix(path: Path, name: str, value: Any) -> tuple[LabelMatrix, BoolArray | None]:
+    """Return Y and known from entries 0 and 1, or from -1, 1 and 0 for an unknown entry; NaN is unknown as well.
+
+    A sparse matrix that stores 0 and 1 alone gives a sparse Y.
+    """
     _check_matrix(path, name, value)
     check_columns(value.shape[1], "label", path)
+    if issparse(value):
+        marks = csr_array(value)
+        if not marks.has_canonical_format:
+            marks = marks.copy()
+            marks.sum_duplicates()
+        if ((marks.data == 0) | (marks.data == 1)).all():
+            return as_labels(csr_array((marks.data == 1, marks.indices, marks.indptr), shape=marks.shape)), None
     # Besides a copy where there is one, masks of all entries.
     check_room(value.shape[0] * value.shape[1] * (12 if issparse(value) else 4), f"{name} {value.shape}", path)
     dense = csr_array(value, dtype=np.float64).toarray() if issparse(value) else value
@@ -85,7 +96,7 @@ def label_matrix(path: Path, name: str, value: Any) -> tuple[BoolArray, BoolArra
 def arrays_dataset(
     source: Source,
     X: Features,
-    labels: Sequence[tuple[BoolArray, BoolArray | None]],
+    labels: Sequence[tuple[LabelMatrix, BoolArray | None]],
     label_names: Any,
     feature_names: Any,
     official: tuple[IntArray, IntArray] | None = None,
@@ -120,7 +131,7 @@ def arrays_dataset(
     for what, given, width in (("label", names, Y.shape[1]), ("feature", named, X.shape[1])):
         if len(given) != width:
             raise UserError(f"{len(given)} {what} names for {width} {what}s", path)
-    sizes = [len(part) for part, _ in labels]
+    sizes = [part.shape[0] for part, _ in labels]
     X, fill, notes = _filled(source, X, sizes[0], named, official)
     return as_dataset(source, X, Y, names, named, sizes, notes=notes, known=known, official=official, fill=fill)
 
@@ -257,8 +268,10 @@ def _different(what: str, widths: set[int]) -> str:
     return f"the parts have different numbers of {what}: {', '.join(map(str, sorted(widths)))}"
 
 
-def _labels_below(labels: Sequence[tuple[BoolArray, BoolArray | None]]) -> tuple[BoolArray, BoolArray | None]:
-    Y = np.vstack([part for part, _ in labels])
+def _labels_below(labels: Sequence[tuple[LabelMatrix, BoolArray | None]]) -> tuple[LabelMatrix, BoolArray | None]:
+    if all(issparse(part) for part, _ in labels):
+        return csr_array(vstack([part for part, _ in labels])), None
+    Y = np.vstack([dense_labels(part) for part, _ in labels])
     if all(known is None for _, known in labels):
         return Y, None
     return Y, np.vstack([np.ones(part.shape, np.bool_) if known is None else known for part, known in labels])

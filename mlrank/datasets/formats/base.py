@@ -14,6 +14,7 @@ from mlrank.datasets.formats.missing import Impute
 from mlrank.datasets.formats.selection import Selection
 from mlrank.datasets.formats.text import file_stem
 from mlrank.errors import UserError
+from mlrank.labels import LabelMatrix
 
 __all__ = ["Columns", "Format", "LoadOptions", "Source", "StreamRequest", "TextStyle", "WriteJob", "as_dataset"]
 
@@ -99,7 +100,7 @@ class Source:
 def as_dataset(
     source: Source,
     X: Features,
-    Y: BoolArray,
+    Y: LabelMatrix,
     label_names: tuple[str, ...],
     feature_names: tuple[str, ...],
     sizes: Sequence[int],

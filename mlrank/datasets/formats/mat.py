@@ -130,7 +130,8 @@ def _write(job: WriteJob) -> LoadOptions:
     for suffix, (_, rows) in zip(("", "_test"), job.parts(), strict=False):
         part = slice(rows.start, rows.stop)
         variables["X" + suffix] = csc_array(data.X[part]) if issparse(data.X) else data.X[part]
-        variables["Y" + suffix] = data.Y[part].astype(np.uint8)
+        Y = data.Y[part].astype(np.uint8)
+        variables["Y" + suffix] = csc_array(Y) if issparse(Y) else Y
         if data.known is not None:
             variables["Y" + suffix] = np.where(data.known[part], data.Y[part], np.nan)
     savemat(job.train, variables, do_compression=True)

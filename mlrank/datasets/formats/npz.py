@@ -33,19 +33,24 @@ from mlrank.datasets.formats.frames.labels import LabelsRead
 from mlrank.datasets.formats.room import check_columns
 from mlrank.datasets.formats.text import file_stem, shown
 from mlrank.errors import UserError, os_errors, unknown_name
+from mlrank.labels import dense_labels
 from mlrank.room import check_room
 
 __all__ = ["NPZ"]
 
 _SPARSE = ("X_data", "X_indices", "X_indptr", "X_shape")
-_ARRAYS = ("X", *_SPARSE, "Y", "known", "label_names", "feature_names", "train", "test")
+_SPARSE_LABELS = ("Y_indices", "Y_indptr", "Y_shape")
+_ARRAYS = ("X", *_SPARSE, "Y", *_SPARSE_LABELS, "known", "label_names", "feature_names", "train", "test")
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 # Bytes that are unpacked at a time.
 _PIECE = 1 << 18
 
 
 def _read(source: Source) -> Dataset:
-    """Read X (or X_data, X_indices, X_indptr, X_shape), Y and, where given, known, names and the rows train and test.
+    """Read X, Y and, where given, known, names and the rows train and test.
+
+    In place of X there may be the parts of a sparse matrix, X_data, X_indices, X_indptr and X_shape; in place of Y the
+    places of its ones, Y_indices, Y_indptr and Y_shape.
 
     Raises
     ------
@@ -62,17 +67,18 @@ def _read(source: Source) -> Dataset:
                 raise UserError(unknown_name("array", name, _ARRAYS), path)
         X = real_matrix(path, "X", archive.read("X") if "X" in archive.members else _sparse_matrix(archive))
         if labels is not None:
-            if "Y" in archive.members:
+            if "Y" in archive.members or "Y_indices" in archive.members:
                 raise UserError("holds Y, and labels names another file of them: give one of the two", path)
             return _with_labels(source, X, labels, archive.get("feature_names"), _official(archive, X.shape[0]))
-        Y, known = label_matrix(path, "Y", archive.read("Y"))
+        sparse = "Y" not in archive.members and "Y_indices" in archive.members
+        Y, known = label_matrix(path, "Y", _sparse_labels(archive) if sparse else archive.read("Y"))
         if "known" in archive.members:
             mask, hidden = label_matrix(path, "known", archive.read("known"))
             if hidden is not None or known is not None:
                 raise UserError("where known says which entries are known, both known and Y must hold 0 and 1", path)
             if mask.shape != Y.shape:
                 raise UserError(f"known has shape {mask.shape}, Y has shape {Y.shape}", path)
-            Y, known = Y & mask, mask
+            Y, known = dense_labels(Y) & mask, mask
         official = _official(archive, X.shape[0])
         names = archive.get("label_names"), archive.get("feature_names")
     return arrays_dataset(source, X, [(Y, known)], *names, official)
@@ -237,15 +243,28 @@ def _sparse_matrix(archive: _Archive) -> csr_array:
         ) from error
 
 
-def _sparse_shape(path: Path, numbers: tuple[Any, Any], shape: Any) -> tuple[int, int]:
-    """Return the shape of a sparse X; it, indices and starts of rows must be whole numbers."""
-    for name, part in zip(_SPARSE[1:], (*numbers, shape), strict=True):
+def _sparse_labels(archive: _Archive) -> csr_array:
+    indices, indptr, shape = (archive.read(name) for name in _SPARSE_LABELS)
+    n_rows, n_columns = _sparse_shape(archive.path, (indices, indptr), shape, "label")
+    check_room(16.0 * n_rows, f"Y of {n_rows} rows", archive.path)
+    try:
+        return csr_array((np.ones(len(indices), np.bool_), indices, indptr), shape=(n_rows, n_columns))
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        message = f"{', '.join(_SPARSE_LABELS)} are no CSR matrix: {error_text(error)}"
+        raise UserError(message, archive.path) from error
+
+
+def _sparse_shape(path: Path, numbers: tuple[Any, Any], shape: Any, what: str = "feature") -> tuple[int, int]:
+    """Return the shape of a sparse X or Y; it, indices and starts of rows must be whole numbers."""
+    names = _SPARSE[1:] if what == "feature" else _SPARSE_LABELS
+    for name, part in zip(names, (*numbers, shape), strict=True):
         if part.dtype.kind not in "iu":
             raise UserError(f"{name} must hold whole numbers, found {part.dtype}", path)
     if shape.shape != (2,) or shape.min() < 0:
-        raise UserError(f"X_shape must hold the numbers of rows and columns, found {shown(str(shape.tolist()))}", path)
+        found = shown(str(shape.tolist()))
+        raise UserError(f"{names[-1]} must hold the numbers of rows and columns, found {found}", path)
     n_rows, n_columns = map(int, shape)
-    check_columns(n_columns, "feature", path)
+    check_columns(n_columns, what, path)
     return n_rows, n_columns
 
 
@@ -325,6 +344,8 @@ def _stream_sparse(request: StreamRequest, archive: _Archive, names: Any) -> Ite
 def _write(job: WriteJob) -> LoadOptions:
     data = job.dataset
     arrays: dict[str, Any] = {"Y": data.Y}
+    if issparse(data.Y):
+        arrays = {"Y_indices": data.Y.indices, "Y_indptr": data.Y.indptr, "Y_shape": data.Y.shape}
     if issparse(data.X):
         parts = {"data": data.X.data, "indices": data.X.indices, "indptr": data.X.indptr, "shape": data.X.shape}
         arrays |= {f"X_{name}": part for name, part in parts.items()}

@@ -7,6 +7,7 @@ from scipy.sparse import issparse
 
 from mlrank.datasets.dataset import Dataset
 from mlrank.errors import UserError
+from mlrank.labels import labels_of
 
 __all__ = ["described_rows", "entries", "label_cells", "refuse_unknown", "refuse_wide"]
 
@@ -22,7 +23,9 @@ def refuse_unknown(data: Dataset, key: str) -> None:
 
 
 def refuse_wide(data: Dataset, key: str) -> None:
-    """Refuse a sparse matrix of very many cells, for a format that writes all of them."""
+    """Refuse a sparse matrix of very many cells, features or labels, for a format that writes all of them."""
+    if issparse(data.Y):
+        raise UserError(f"{data.n_samples} x {data.n_labels} label cells, nearly all 0, are too many for '{key}'")
     if issparse(data.X) and data.X.shape[0] * data.X.shape[1] > MOST_CELLS:
         raise UserError(f"{data.X.shape[0]} x {data.X.shape[1]} cells, nearly all 0, are too many for '{key}'")
 
@@ -38,10 +41,12 @@ def entries(data: Dataset, row: int) -> list[tuple[int, float]]:
 
 def label_cells(data: Dataset, row: int) -> list[str]:
     """Return the labels of a row as text: 0, 1, or ? for an unknown entry."""
-    cells = ["1" if mark else "0" for mark in data.Y[row].tolist()]
+    cells = ["0"] * data.n_labels
+    for label in labels_of(data.Y, row):
+        cells[label] = "1"
     if data.known is not None:
-        for label in np.flatnonzero(~data.known[row]):
-            cells[label] = "?"
+        for unknown in np.flatnonzero(~data.known[row]).tolist():
+            cells[unknown] = "?"
     return cells
 
 

@@ -32,6 +32,7 @@ from mlrank.datasets.formats.names import LabelTree, matching_names, read_label_
 from mlrank.datasets.formats.text import shown
 from mlrank.datasets.formats.writing import entries, label_cells, refuse_unknown
 from mlrank.errors import UserError
+from mlrank.labels import dense_labels, labels_of, row_counts
 
 __all__ = ["CLUS", "MEKA", "MULAN", "meka_labels"]
 
@@ -64,7 +65,7 @@ def _read_mulan(source: Source) -> Dataset:
     tree = read_label_xml(source.name_file)
     if _is_table(source):
         data = _read_table(replace(source, labels=None, label_columns=tree.names))
-        Y = data.Y.copy()
+        Y = dense_labels(data.Y).copy()
         added = _mark_ancestors(Y, tree.parents)
         known = None if data.known is None else data.known | Y
         return replace(
@@ -255,7 +256,7 @@ def _sparse_line(data: Dataset, row: int, labels_first: bool) -> str:
 def _write_clus(job: WriteJob) -> LoadOptions:
     data = job.dataset
     refuse_unknown(data, "clus")
-    bare = np.flatnonzero(~data.Y.any(axis=1))
+    bare = np.flatnonzero(row_counts(data.Y) == 0)
     if bare.size:
         raise UserError(f"row {bare[0] + 1} has no label; a Clus file gives every row a class")
     for path, rows in job.parts():
@@ -264,7 +265,7 @@ def _write_clus(job: WriteJob) -> LoadOptions:
             file.writelines(f"@attribute {_quoted(name)} numeric\n" for name in data.feature_names)
             file.write(f"@attribute class hierarchical {','.join(data.label_names)}\n\n@data\n")
             for row in rows:
-                classes = _quoted("@".join(data.label_names[label] for label in np.flatnonzero(data.Y[row])))
+                classes = _quoted("@".join(data.label_names[label] for label in labels_of(data.Y, row)))
                 if issparse(data.X):
                     cells = [f"{column} {value!r}" for column, value in entries(data, row)]
                     file.write("{" + ",".join([*cells, f"{data.n_features} {classes}"]) + "}\n")

@@ -21,10 +21,11 @@ from mlrank.datasets.formats.growth import Growth
 from mlrank.datasets.formats.libsvm.numbering import find_number
 from mlrank.datasets.formats.libsvm.rows import NumberedRows
 from mlrank.datasets.formats.names import LabelTree, read_labels, read_names
-from mlrank.datasets.formats.room import MOST_COLUMNS
+from mlrank.datasets.formats.room import MOST_COLUMNS, check_columns
 from mlrank.datasets.formats.text import LineBlock, read_blocks, shown
 from mlrank.datasets.formats.writing import entries, refuse_unknown
 from mlrank.errors import UserError
+from mlrank.labels import labels_of
 
 __all__ = ["LIBSVM", "XMC"]
 
@@ -100,6 +101,7 @@ def _header(path: Path) -> tuple[list[int], Iterator[LineBlock]]:
     for what, number in zip(MOST_COLUMNS, numbers[1:], strict=True):
         if not 0 < number <= MOST_COLUMNS[what]:
             raise UserError(f"{number} {what}s: possible are 1 to {MOST_COLUMNS[what]}", path, 1, 1)
+        check_columns(number, what, path)
     return numbers, chain([LineBlock(path, rest, 2)] if rest else [], blocks)
 
 
@@ -199,7 +201,7 @@ def _write_xmc(job: WriteJob) -> LoadOptions:
 
 
 def _line(data: Dataset, row: int, base: int) -> str:
-    labels = ",".join(str(base + label) for label in np.flatnonzero(data.Y[row]))
+    labels = ",".join(str(base + label) for label in labels_of(data.Y, row))
     return labels + " " + " ".join(f"{base + column}:{value!r}" for column, value in entries(data, row)) + "\n"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_array
 
-from mlrank.arrays import BoolArray, IntArray
+from mlrank.arrays import IntArray
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats import _codes as codes
 from mlrank.datasets.formats.base import Source, as_dataset
@@ -17,6 +17,7 @@ from mlrank.datasets.formats.numbers import cell_at, reread_numbers
 from mlrank.datasets.formats.room import NAME_BYTES
 from mlrank.datasets.formats.text import LineBlock
 from mlrank.errors import UserError
+from mlrank.labels import MOST_DENSE, as_labels
 from mlrank.room import check_room
 
 __all__ = ["NumberedRows"]
@@ -101,15 +102,15 @@ class NumberedRows:
         # Where the width is declared, a part that does not reach it says nothing.
         narrower = features.narrower(base + n_features) if declared[0] is None and not feature_tree else ()
         notes = (*counted, *narrower)
-        # Names, and Y, of which every entry is there.
-        room = NAME_BYTES * (n_labels + n_features) + self.ends[-1] * n_labels
+        # Names, and Y, of which every entry is there if it is small.
+        room = NAME_BYTES * (n_labels + n_features) + min(self.ends[-1] * n_labels, MOST_DENSE)
         check_room(room, f"{self.ends[-1]} rows of {n_labels} labels and {n_features} features", source.parts[0])
         if used is not None:
             ids = f"{used.size} labels, the numbers that occur between {used[0]} and {used[-1]}"
             notes = (f"features counted from {base}", ids, *notes[1:])
             self.ids, label_base = np.searchsorted(used, self.ids).astype(np.int32), 0
         Y = self._label_matrix(n_labels, label_base)
-        if np.count_nonzero(Y) != self.ids.size:
+        if Y.nnz != self.ids.size:
             labels.check_repeats()
         if self.state[5]:
             features.check_repeats()
@@ -137,9 +138,10 @@ class NumberedRows:
         X.eliminate_zeros()
         return X
 
-    def _label_matrix(self, n_labels: int, base: int) -> BoolArray:
-        Y = np.zeros((self.ends[-1], n_labels), np.bool_)
-        Y[np.repeat(np.arange(self.ends[-1]), np.diff(self.id_indptr)), self.ids - base] = True
+    def _label_matrix(self, n_labels: int, base: int) -> csr_array:
+        """Return the labels, each row's in rising order and once."""
+        parts = (np.ones(self.ids.size, np.bool_), self.ids - np.int32(base), self.id_indptr)
+        Y: csr_array = as_labels(csr_array(parts, shape=(self.ends[-1], n_labels)))
         return Y
 
 

@@ -12,7 +12,8 @@ from mlrank.errors import UserError, unknown_name
 from mlrank.explain.documented import Documented, documented
 from mlrank.explain.rules import rules_of
 from mlrank.metrics import METRICS
-from mlrank.recipes import CELL_VERDICTS, CLAIM_VERDICTS, GRADES, load_recipe, recipes
+from mlrank.recipes import CELL_VERDICTS, CLAIM_VERDICTS, GRADES, READING_RULES, load_recipe, recipes
+from mlrank.recipes.recipe import Recipe
 from mlrank.solvers import PROJECTIONS, SOLVERS, Capabilities
 from mlrank.solvers.aliases import new_key
 from mlrank.solvers.presets import PRESETS
@@ -53,6 +54,7 @@ def topics() -> dict[str, dict[str, str]]:
         "projection": {name: documented(found).summary for name, found in PROJECTIONS.items()},
         "threshold": {name: documented(found).summary for name, found in THRESHOLDS.items()},
         "verdict": {name: _first_sentence(rule.partition(": ")[0]) for name, rule in _VERDICTS.items()},
+        "reading": {name: _first_sentence(rule.partition(": ")[0]) for name, rule in READING_RULES.items()},
         "recipe": {name: load_recipe(name).title for name in recipes()},
         "key": {name: found[0][1].meaning for name, found in _keys().items()},
         **{_VALUE_OF[key]: dict(values) for key, values in choices().items()},
@@ -75,6 +77,7 @@ def explain(name: str) -> list[Topic]:
         "projection": PROJECTIONS,
         "threshold": THRESHOLDS,
         "verdict": _VERDICTS,
+        "reading": READING_RULES,
         "recipe": dict.fromkeys(recipes()),
     }
     name = new_key(name)
@@ -85,7 +88,9 @@ def explain(name: str) -> list[Topic]:
     if not found:
         every = [other for names in known.values() for other in names]
         raise UserError(
-            unknown_name("metric, solver, threshold, projection, verdict, recipe or key", name, every, "mlrank explain")
+            unknown_name(
+                "metric, solver, threshold, projection, verdict, reading, recipe or key", name, every, "mlrank explain"
+            )
         )
     return found
 
@@ -165,6 +170,11 @@ def _verdict(name: str) -> Topic:
     return Topic("verdict", name, _VERDICTS[name], (f"Given by 'mlrank reproduce' for {what}; the others: {others}.",))
 
 
+def _reading(name: str) -> Topic:
+    others = ", ".join(other for other in READING_RULES if other != name)
+    return Topic("reading", name, READING_RULES[name], (f"Of 'mlrank reproduce NAME --readings'; see also: {others}.",))
+
+
 def _recipe(name: str) -> Topic:
     recipe = load_recipe(name)
     paragraphs = (
@@ -182,6 +192,7 @@ def _recipe(name: str) -> Topic:
         Grid("Data, best first", header, "llll", data, ()),
         _expected(recipe.expected),
         _methods(recipe.experiment),
+        *([_questions(recipe)] if recipe.readings else []),
     )
     return Topic("recipe", name, recipe.title, paragraphs, grids)
 
@@ -202,6 +213,15 @@ def _number(value: Any) -> Shown:
 def _methods(experiment: YamlMapping) -> Grid:
     rows = tuple((Shown(name), Shown(", ".join(_parts(given)))) for name, given in experiment["methods"].items())
     return Grid("Methods", ("method", "settings"), "ll", rows, ())
+
+
+def _questions(recipe: Recipe) -> Grid:
+    rows = tuple(
+        (Shown(name), Shown(question.default), Shown(", ".join(question.names[1:])), Shown(question.paper))
+        for name, question in recipe.readings.items()
+    )
+    header = ("question", "the recipe's choice", "others", "what the paper has")
+    return Grid("What the paper leaves open (--readings)", header, "llll", rows, ())
 
 
 def _parts(given: Mapping[str, object]) -> Iterator[str]:
@@ -260,5 +280,6 @@ _MAKERS = {
     "projection": _projection,
     "threshold": _threshold,
     "verdict": _verdict,
+    "reading": _reading,
     "recipe": _recipe,
 }

@@ -7,6 +7,7 @@ from mlrank.recipes.figures import figure_experiments, paper_figure
 from mlrank.recipes.layout import paper_grids, recipe_grids
 from mlrank.recipes.recipe import GRADES, Claim, DataOption, Recipe, TimesTable, load_recipe, recipes
 from mlrank.recipes.recipe_parts import is_called
+from mlrank.recipes.recovery import READING_RULES
 from mlrank.recipes.regions import plane_figure
 from mlrank.recipes.related import related_grid, related_mapping, related_of
 from mlrank.recipes.render import comparison_grid, comparison_to_rich, render_comparison
@@ -18,6 +19,7 @@ __all__ = [
     "CELL_VERDICTS",
     "CLAIM_VERDICTS",
     "GRADES",
+    "READING_RULES",
     "Claim",
     "ClaimResult",
     "ComparedCell",

@@ -27,6 +27,7 @@ from mlrank.recipes.verdicts import judge_cell, printed_decimals
 from mlrank.records import RunRecord
 
 __all__ = [
+    "READING_RULES",
     "RECOVERED",
     "ClaimOver",
     "ClaimUnder",
@@ -38,6 +39,25 @@ __all__ = [
     "luck",
     "recovered_by_rows",
 ]
+
+# What `mlrank explain` says of readings.
+READING_RULES: Mapping[str, str] = {
+    "readings": "Where a paper leaves something open (how labels are coded, which rows are drawn, what a search "
+    "maximises, what 0/0 counts as), its recipe names the choices that a reader has, each question with the place in "
+    "the paper and with the recipe's own choice. A reading takes one choice for every question: 'mlrank reproduce NAME "
+    "--readings' tries every combination. Readings share all fits that they do not read differently, and what only "
+    "changes how a stored run is measured costs none.",
+    "recovered": "A number of the paper that matches or is close under a reading. The reading that recovers most is "
+    "chosen for the whole table, never for one number; of equals the one with more matches, then the one that departs "
+    "least from the recipe. A table counts as recovered from 60% of its numbers on, a bound of ours.",
+    "luck": "How likely the best of so many readings recovers so many numbers if the printed rows had nothing to do "
+    "with the methods they stand for: the rows are dealt to the methods in every order (in 10 000 random ones where "
+    "there are more), each time the best reading is taken, and the share of orders that recover as many is given. With "
+    "k methods it is 1/k! at least; near 1, the rows are so alike that any order does.",
+    "depends on the reading": "The recipe's own reading and another one decide a claim differently: one of them holds "
+    "where the other fails, or decides what the recipe leaves undecided. Being undecided is not deciding otherwise. "
+    "The choices that the readings on each side share are named.",
+}
 
 # The verdicts that count as a number recovered.
 RECOVERED = ("matches", "close")

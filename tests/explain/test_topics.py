@@ -125,7 +125,10 @@ def test_a_recipe_has_the_papers_numbers_claims_and_data():
     text = "\n".join(topic.paragraphs)
     assert recipe.paper in text
     assert all(f"Claim: {claim.text}" in text for claim in recipe.claims)
-    data, numbers, methods = topic.grids
+    data, numbers, methods, questions = topic.grids
+    assert [(row[0].text, row[1].text) for row in questions.rows] == [
+        (name, question.default) for name, question in recipe.readings.items()
+    ]
     assert [row[0].text for row in data.rows] == [option.dataset for option in recipe.data]
     assert [row[0].text for row in numbers.rows] == list(recipe.expected)
     assert [row[0].text for row in methods.rows] == list(recipe.experiment["methods"])
@@ -224,7 +227,7 @@ def test_json(folder):
         ),
         (["mlr", "--run", "FOLDER"], "no finished run has the solver 'mlr'"),
         (["f1_macro", "--run", "FOLDER", "--method", "C"], "unknown method 'C'"),
-        (["f1"], "unknown metric, solver, threshold, projection, verdict, recipe or key 'f1'"),
+        (["f1"], "unknown metric, solver, threshold, projection, verdict, reading, recipe or key 'f1'"),
     ],
 )
 def test_what_cannot_be_explained_is_told(folder, words, message):

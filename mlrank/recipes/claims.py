@@ -18,6 +18,7 @@ __all__ = [
     "ClaimResult",
     "beside_print",
     "combined",
+    "corrected",
     "judge_claims",
     "share_of",
     "support",
@@ -88,12 +89,17 @@ def judge_claims(
     printed : the numbers that the paper prints, by method and metric
     """
     alone = [_judge(claim, records, splits, grade) for claim in claims]
-    # A claim without a p-value is one of the claims all the same, so that the others do not gain by what is missing.
-    corrected = holm([1.0 if result.p is None else result.p for result in alone])
-    found = [_corrected(result, p, len(claims), grade) for result, p in zip(alone, corrected, strict=True)]
     return tuple(
-        beside_print(result, _against_print(claim, printed), grade) for claim, result in zip(claims, found, strict=True)
+        beside_print(result, _against_print(claim, printed), grade)
+        for claim, result in zip(claims, corrected(alone, grade), strict=True)
     )
+
+
+def corrected(alone: Sequence[ClaimResult], grade: str) -> list[ClaimResult]:
+    """Return the results with Holm's correction over all of them."""
+    # A claim without a p-value is one of the claims all the same, so that the others do not gain by what is missing.
+    ps = holm([1.0 if result.p is None else result.p for result in alone])
+    return [_corrected(result, p, len(alone), grade) for result, p in zip(alone, ps, strict=True)]
 
 
 def _corrected(result: ClaimResult, p_holm: float, n_claims: int, grade: str) -> ClaimResult:
@@ -142,7 +148,7 @@ def _judge(claim: Claim, records: Sequence[RunRecord], splits: Sequence[str], gr
         decisions.append(decision)
         words = "" if decision.p is None else f"; {_SHOWN[decision.verdict]}, {say_p(decision.p)}"
         details.append(f"{detail}{support(list(parts.values()))}{words}")
-    return combined(claim.text, decisions, details, len(splits), grade)
+    return combined(claim.named, decisions, details, len(splits), grade)
 
 
 _SHOWN = {"holds": "shown", "fails": "the contrary shown", "undecided": "not shown"}

@@ -5,15 +5,18 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from mlrank.recipes.claims import ClaimResult, judge_claims, values_over_splits
+from mlrank.recipes.constants import Constants, below_constants, unattainable
 from mlrank.recipes.recipe import GRADES, USER, DataOption, Recipe
 from mlrank.recipes.recipe_parts import grade_on
-from mlrank.recipes.verdicts import judge_cell, printed_decimals
+from mlrank.recipes.verdicts import CellVerdict, judge_cell, printed_decimals
 from mlrank.records import RunRecord
 
-__all__ = ["SECONDS", "ClaimResult", "ComparedCell", "Comparison", "compare"]
+__all__ = ["OWN_DATA", "SECONDS", "ClaimResult", "ComparedCell", "Comparison", "compare"]
 
 # Stands for the metric in tables of run times.
 SECONDS = "seconds"
+# Grades of data on which what is reached without features speaks of the paper's numbers.
+OWN_DATA = ("exact", "same-source")
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,17 @@ class Comparison:
     notes: tuple[str, ...]
 
 
-def compare(recipe: Recipe, option: DataOption, records: Sequence[RunRecord]) -> Comparison:
+def compare(
+    recipe: Recipe, option: DataOption, records: Sequence[RunRecord], constants: Constants | None = None
+) -> Comparison:
     """Compare run records with what the paper reports.
 
     Records of other data sets are left aside. Data that call themselves generated are graded "stand-in" whatever the
     recipe says.
+
+    Parameters
+    ----------
+    constants : what predictors without features reach on the splits of the records; used where the data are the paper's
 
     Raises
     ------
@@ -87,8 +96,10 @@ def compare(recipe: Recipe, option: DataOption, records: Sequence[RunRecord]) ->
     used = option_records(recipe, option, records)
     grade = grade_on(option, any(record.dataset.stand_in for record in used))
     splits = list(dict.fromkeys(record.split for record in used))
+    attainable = constants if constants and grade in OWN_DATA else {}
+    denied, below = _beside_constants(recipe, attainable)
     cells = [
-        _cell(recipe, used, splits, grade, method, metric)
+        _cell(recipe, used, splits, grade, method, metric, denied.get(metric, ""))
         for method, by_metric in recipe.expected.items()
         for metric in by_metric
     ]
@@ -103,17 +114,50 @@ def compare(recipe: Recipe, option: DataOption, records: Sequence[RunRecord]) ->
         n_splits=len(splits),
         cells=tuple(cells),
         claims=judge_claims(recipe.claims, used, splits, grade, recipe.expected),
-        notes=tuple(_notes(recipe, option, used, grade, cells)),
+        notes=tuple(_notes(recipe, option, used, grade, cells, below)),
     )
 
 
+def _beside_constants(recipe: Recipe, constants: Constants) -> tuple[dict[str, str], list[str]]:
+    """Return per metric why its printed numbers are not attainable as named, and what single numbers are below."""
+    decimals = _decimals(recipe)
+    printed = {
+        metric: {method: by_metric.get(metric) for method, by_metric in recipe.expected.items()} for metric in constants
+    }
+    denied = {
+        metric: words
+        for metric, numbers in printed.items()
+        if (words := unattainable(metric, numbers.values(), constants, decimals))
+    }
+    below = [
+        line
+        for metric, numbers in printed.items()
+        if metric not in denied
+        for line in below_constants(metric, numbers, constants, decimals)
+    ]
+    return denied, below
+
+
+def _decimals(recipe: Recipe) -> int:
+    return printed_decimals(number for by_metric in recipe.expected.values() for number in by_metric.values())
+
+
 def _cell(
-    recipe: Recipe, records: Sequence[RunRecord], splits: Sequence[str], grade: str, method: str, metric: str
+    recipe: Recipe,
+    records: Sequence[RunRecord],
+    splits: Sequence[str],
+    grade: str,
+    method: str,
+    metric: str,
+    denied: str,
 ) -> ComparedCell:
     paper = recipe.expected[method][metric]
-    decimals = printed_decimals(number for by_metric in recipe.expected.values() for number in by_metric.values())
+    decimals = _decimals(recipe)
     values = values_over_splits(records, method, metric, splits)
-    verdict, reason = judge_cell(values, paper, grade, decimals, recipe.spread.get(method, {}).get(metric))
+    found = judge_cell(values, paper, grade, decimals, recipe.spread.get(method, {}).get(metric))
+    if denied and paper is not None:
+        found = CellVerdict("not attainable as named", f"{denied}; ours: {found.verdict}, {found.reason}")
+    verdict, reason = found
     ours = None if values is None else float(values.mean())
     difference = None if ours is None or paper is None or grade == "stand-in" else ours - paper
     spread = float(values.std(ddof=1)) if values is not None and values.size > 1 else None
@@ -140,7 +184,12 @@ def option_records(recipe: Recipe, option: DataOption, records: Sequence[RunReco
 
 
 def _notes(
-    recipe: Recipe, option: DataOption, records: Sequence[RunRecord], grade: str, cells: Sequence[ComparedCell]
+    recipe: Recipe,
+    option: DataOption,
+    records: Sequence[RunRecord],
+    grade: str,
+    cells: Sequence[ComparedCell],
+    below: Sequence[str],
 ) -> list[str]:
     notes = [f"data: {option.note}"]
     n_splits = len({record.split for record in records})
@@ -152,6 +201,7 @@ def _notes(
         notes.append("rules of the verdicts: mlrank explain VERDICT")
     if grade == "stand-in":
         notes.append("no differences are given: numbers on stand-in data cannot be set against the paper's")
+    notes += [f"as printed: {line}" for line in below]
     missing = list(dict.fromkeys(cell.method for cell in cells if cell.ours is None))
     if missing:
         notes.append(f"no number on every split: {', '.join(missing)}")

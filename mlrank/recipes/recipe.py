@@ -242,8 +242,9 @@ def _mentions(
             yield "method", method, recipe.times.methods, ("times", "expected", method)
         for method in recipe.times.spread:
             yield "method with an expected number", method, recipe.times.expected, ("times", "spread", method)
-        for at, method in enumerate(recipe.times.faster_first):
-            yield "method", method, recipe.times.methods, ("times", "faster_first", at)
+        for place, fast in enumerate(recipe.times.claims):
+            for at, method in enumerate(fast.faster_first):
+                yield "method", method, recipe.times.methods, ("times", "claims", place, "faster_first", at)
 
 
 def _printed(recipe: Recipe, methods: Iterable[str]) -> Iterator[tuple[str, str, Iterable[str], tuple[str | int, ...]]]:

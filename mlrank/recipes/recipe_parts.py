@@ -1,7 +1,7 @@
 """The parts of a recipe: data options, claims and figures, as frozen objects."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -18,11 +18,14 @@ __all__ = [
     "FigureRecipe",
     "RegionsRecipe",
     "RelatedTable",
+    "Source",
+    "SpeedClaim",
     "TimesTable",
     "XAxis",
     "YAxis",
     "grade_on",
     "is_called",
+    "named_claim",
 ]
 
 # What a comparison with the paper is worth, from best to worst.
@@ -87,6 +90,19 @@ class Effort(BaseModel):
     subset: YamlMapping = {}
 
 
+# Where a paper makes a claim: in a sentence, or in what a table or figure shows, which is then put in words of ours.
+Source: TypeAlias = Literal["text", "table", "figure"]
+
+
+def named_claim(text: str, source: Source) -> str:
+    """Return a claim as it is shown: with its source if it is no sentence of the paper.
+
+    >>> named_claim("A is fast", "table")
+    'A is fast (from the table)'
+    """
+    return text if source == "text" else f"{text} (from the {source})"
+
+
 class Claim(BaseModel):
     """A statement of the paper, judged in each of `metrics`, in one of four forms.
 
@@ -98,11 +114,13 @@ class Claim(BaseModel):
     pairs : of each pair of methods the first comes out better
     close, within : the two methods of each pair come out no further apart than `within`
     best, among, places : this method is one of the best so many among these
+    source : "text" if the paper says so in a sentence, "table" or "figure" if it only shows it there
     """
 
     model_config = FROZEN
 
     text: str
+    source: Source = "text"
     metrics: tuple[str, ...] = Field(min_length=1)
     order: Annotated[tuple[str, ...], Field(min_length=2)] | None = None
     pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)] | None = None
@@ -113,11 +131,40 @@ class Claim(BaseModel):
     places: int = Field(default=1, ge=1)
 
     @property
+    def named(self) -> str:
+        """Its text, with where it comes from if that is no sentence of the paper."""
+        return named_claim(self.text, self.source)
+
+    @property
     def methods(self) -> tuple[str, ...]:
         """The methods it is about, each once."""
         pairs = (*(self.pairs or ()), *(self.close or ()))
         best = () if self.best is None else (self.best, *self.among)
         return tuple(dict.fromkeys([*(self.order or ()), *(method for pair in pairs for method in pair), *best]))
+
+
+class SpeedClaim(BaseModel):
+    """A statement of the paper on run times.
+
+    Parameters
+    ----------
+    text : the statement
+    faster_first : the first of these methods is faster than each of the others
+    factor : by how much, at least
+    source : as of Claim
+    """
+
+    model_config = FROZEN
+
+    text: str
+    faster_first: tuple[str, ...] = Field(min_length=2)
+    factor: float = Field(default=1.0, ge=1.0)
+    source: Source = "text"
+
+    @property
+    def named(self) -> str:
+        """Its text, with where it comes from if that is no sentence of the paper."""
+        return named_claim(self.text, self.source)
 
 
 class TimesTable(BaseModel):
@@ -130,9 +177,9 @@ class TimesTable(BaseModel):
     methods : what is timed, each with settings that leave nothing to search
     expected : the paper's seconds per method, null where it prints none
     spread : their standard deviations, where the paper gives them
-    claim : what the paper concludes: the first method in `faster_first` is faster than each of the others
+    claims : what the paper concludes
     repeats : splits to fit on, where not as many as for the recipe's own table
-    factor : by how much it is faster, at least
+    predictions : whether seconds are those of the fit and of the predictions on the test rows, and not of the fit alone
     """
 
     model_config = FROZEN
@@ -142,10 +189,9 @@ class TimesTable(BaseModel):
     methods: dict[str, YamlMapping] = Field(min_length=2)
     expected: dict[str, float | None] = Field(min_length=2)
     spread: dict[str, float] = {}
-    claim: str
-    faster_first: tuple[str, ...] = Field(min_length=2)
+    claims: tuple[SpeedClaim, ...] = Field(min_length=1)
     repeats: int | None = Field(default=None, ge=1)
-    factor: float = Field(default=1.0, ge=1.0)
+    predictions: bool = False
 
 
 class XAxis(BaseModel):

@@ -12,7 +12,8 @@ from mlrank.errors import UserError
 from mlrank.models.file import load_model
 from mlrank.plots import FORMATS as FIGURE_FORMATS
 from mlrank.plots import render, render_regions
-from mlrank.recipes.compare import Comparison, compare
+from mlrank.recipes.compare import OWN_DATA, Comparison, compare
+from mlrank.recipes.constants import Constants, constant_values
 from mlrank.recipes.data import banner, better_options, choose_data, experiment_mapping
 from mlrank.recipes.figures import figure_experiments, paper_figure
 from mlrank.recipes.layout import recipe_grids
@@ -199,12 +200,21 @@ def _run_compared(plan: TablePlan, finished: FinishedExperiment) -> TableRun:
     if plan.times:
         comparison = compare_times(plan.recipe, plan.times, plan.option, runs)
     else:
-        comparison = compare(plan.recipe, plan.option, runs)
+        comparison = compare(plan.recipe, plan.option, runs, _constants(plan))
     texts = {f"comparison.{SUFFIXES.get(fmt, fmt)}": render_comparison(comparison, fmt) for fmt in FORMATS}
     if grids := recipe_grids(plan.recipe, plan.times is not None, runs):
         texts |= {f"paper.{SUFFIXES.get(fmt, fmt)}": render_grids(grids, fmt) for fmt in ("md", "latex")}
     files = tuple(finished.folder.write_text(f"tables/{name}", text) for name, text in texts.items())
     return TableRun(finished, files, comparison)
+
+
+def _constants(plan: TablePlan) -> Constants | None:
+    """Return what predictors without features reach in the paper's measures, if the data are its own."""
+    if plan.option.grade not in OWN_DATA:
+        return None
+    return constant_values(
+        plan.config, dict.fromkeys(metric for found in plan.recipe.expected.values() for metric in found)
+    )
 
 
 def _run_related(table: RelatedTable, plan: TablePlan, finished: FinishedExperiment) -> TableRun:

@@ -7,12 +7,12 @@ import numpy as np
 
 from mlrank.arrays import FloatArray
 from mlrank.errors import UserError
-from mlrank.recipes.claims import ClaimResult, beside_print, combined, share_of, support
+from mlrank.recipes.claims import ClaimResult, beside_print, combined, corrected, share_of, support
 from mlrank.recipes.compare import SECONDS, ComparedCell, Comparison, option_records
 from mlrank.recipes.data import experiment_mapping
 from mlrank.recipes.evidence import PartEvidence, better, decide
 from mlrank.recipes.recipe import GRADES, DataOption, Recipe, TimesTable
-from mlrank.recipes.recipe_parts import grade_on, is_called
+from mlrank.recipes.recipe_parts import SpeedClaim, grade_on, is_called
 from mlrank.records import RunRecord
 from mlrank.yamlfile import YamlMapping
 
@@ -53,7 +53,7 @@ def compare_times(recipe: Recipe, times: TimesTable, option: DataOption, records
     grade = grade_on(option, any(record.dataset.stand_in for record in used))
     by_method = {method: [r for r in used if r.method == method] for method in times.methods}
     splits = list(dict.fromkeys(record.split for record in made))
-    seconds = {method: _seconds(found, splits) for method, found in by_method.items()}
+    seconds = {method: _seconds(found, splits, times.predictions) for method, found in by_method.items()}
     dataset = used[0].dataset.name if used else option.dataset
     return Comparison(
         title=f"{times.table} of {recipe.paper} beside ours on {dataset} ({GRADES[grade]})",
@@ -64,17 +64,24 @@ def compare_times(recipe: Recipe, times: TimesTable, option: DataOption, records
         grade=grade,
         n_splits=len(splits),
         cells=tuple(_cell(times, name, seconds[name]) for name in times.expected),
-        claims=(_judge(times, seconds, by_method, share_of(used), len(splits), grade),),
+        claims=_judge_all(times, seconds, by_method, share_of(used), len(splits), grade),
         notes=(f"data: {option.note}", *_certificates(by_method), *(f"protocol: {line}" for line in times.protocol)),
     )
 
 
-def _seconds(found: Sequence[RunRecord], splits: Sequence[str]) -> FloatArray | None:
-    """Return the seconds of the fits in the order of the splits; None unless every split has one."""
-    by_split = {record.split: record.time.fit for record in found if record.time.fit is not None}
+def _seconds(found: Sequence[RunRecord], splits: Sequence[str], predictions: bool) -> FloatArray | None:
+    """Return the seconds in the order of the splits; None unless every split has them."""
+    by_split = {record.split: seconds for record in found if (seconds := _of_run(record, predictions)) is not None}
     if not splits or by_split.keys() != set(splits):
         return None
     return np.array([by_split[split] for split in splits], dtype=np.float64)
+
+
+def _of_run(record: RunRecord, predictions: bool) -> float | None:
+    fit, predict = record.time.fit, record.time.predict
+    if not predictions or fit is None:
+        return fit
+    return None if predict is None else fit + predict
 
 
 def _cell(times: TimesTable, method: str, seconds: FloatArray | None) -> ComparedCell:
@@ -84,8 +91,25 @@ def _cell(times: TimesTable, method: str, seconds: FloatArray | None) -> Compare
     return ComparedCell(method, SECONDS, ours, paper, None, spread, paper_spread, "not comparable", OTHER_MACHINE)
 
 
+def _judge_all(
+    times: TimesTable,
+    seconds: Mapping[str, FloatArray | None],
+    by_method: Mapping[str, Sequence[RunRecord]],
+    share: float,
+    n_splits: int,
+    grade: str,
+) -> tuple[ClaimResult, ...]:
+    """Judge every claim by itself, and then with Holm's correction over all."""
+    alone = [_judge(times, claim, seconds, by_method, share, n_splits, grade) for claim in times.claims]
+    return tuple(
+        beside_print(result, _against_print(times, claim), grade)
+        for claim, result in zip(times.claims, corrected(alone, grade), strict=True)
+    )
+
+
 def _judge(
     times: TimesTable,
+    claim: SpeedClaim,
     seconds: Mapping[str, FloatArray | None],
     by_method: Mapping[str, Sequence[RunRecord]],
     share: float,
@@ -96,19 +120,18 @@ def _judge(
 
     On one split nothing is decided, as of any other claim: a second fit on other rows may take many times as long.
     """
-    found = [_faster(times, slow, seconds, by_method, share) for slow in times.faster_first[1:]]
+    found = [_faster(times, claim, slow, seconds, by_method, share) for slow in claim.faster_first[1:]]
     parts = [part for part, _ in found]
     details = [f"{detail}{support([part])}" for part, detail in found]
-    result = combined(times.claim, [decide(parts, len(parts))], details, n_splits, grade)
-    return beside_print(result, _against_print(times), grade)
+    return combined(claim.named, [decide(parts, len(parts))], details, n_splits, grade)
 
 
-def _against_print(times: TimesTable) -> str:
+def _against_print(times: TimesTable, claim: SpeedClaim) -> str:
     """Return where the seconds that the paper prints contradict its claim; "" if they do not, or are not there.
 
     By how much it must be faster is for us to say, so only a method that is slower denies the paper.
     """
-    fast, *others = times.faster_first
+    fast, *others = claim.faster_first
     least = times.expected.get(fast)
     if least is None:
         return ""
@@ -118,13 +141,14 @@ def _against_print(times: TimesTable) -> str:
 
 def _faster(
     times: TimesTable,
+    claim: SpeedClaim,
     slow: str,
     seconds: Mapping[str, FloatArray | None],
     by_method: Mapping[str, Sequence[RunRecord]],
     share: float,
 ) -> tuple[PartEvidence, str]:
     """Return whether the first method is faster than `slow` by the claim's factor, and by how much."""
-    fast = times.faster_first[0]
+    fast = claim.faster_first[0]
     theirs, least = times.expected[slow], times.expected[fast]
     paper = f"the paper's ratio is {theirs / least:.0f}" if theirs and least else "the paper prints no seconds"
     quick, long = seconds[fast], seconds[slow]
@@ -133,10 +157,10 @@ def _faster(
     early = not _all_converged(by_method[slow])
     more = "more than " if early else ""
     ratio = f"{slow} took {more}{long.mean() / quick.mean():.1f} times as long as {fast}; {paper}"
-    if times.factor > 1:
-        ratio += f"; at least {times.factor:g} times is asked for (a margin of ours)"
+    if claim.factor > 1:
+        ratio += f"; at least {claim.factor:g} times is asked for (a margin of ours)"
     # Times vary by factors, so their logarithms are compared.
-    part = better(np.log(long), np.log(times.factor * quick), 1.0, share)
+    part = better(np.log(long), np.log(claim.factor * quick), 1.0, share)
     # A method that was stopped early says nothing by being faster until then.
     return (PartEvidence(None) if early and not part.as_claimed else part), ratio
 

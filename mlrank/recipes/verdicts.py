@@ -28,6 +28,10 @@ CELL_VERDICTS: Mapping[str, str] = {
     "close": f"Near ({_NEAR}), but not in agreement as 'matches' asks for; or in agreement on a related collection. On "
     "one split there is no interval, so nothing but the rounded number can agree.",
     "differs": "Our number is not near the paper's, however wide our interval is.",
+    "not attainable as named": "On every split of the paper's own data a predictor that sees no features (no label, "
+    "every label, the most frequent one, or labels in the order of their frequency; with true sizes where the methods "
+    "have them) is better than all numbers that the paper prints in this measure: whatever they are, they are hardly "
+    "what they are called. A number that is below alone is a note, as a method may be that bad.",
     "not comparable": "No verdict: stand-in data, no number in the paper, no number of ours on every split, or "
     "seconds, which are those of another machine.",
 }

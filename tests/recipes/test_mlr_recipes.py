@@ -80,8 +80,8 @@ times:
     third: {solver: binary_svm}
   expected: {slow: 100.0, fast: 2.0, third: 4.0}
   spread: {slow: 7.5}
-  claim: fast is fastest
-  faster_first: [fast, slow, third]
+  claims:
+    - {text: fast is fastest, faster_first: [fast, slow, third]}
   repeats: 3
 """
 

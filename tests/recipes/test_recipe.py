@@ -163,7 +163,10 @@ def test_shipped_recipes_make_valid_experiments_on_every_option(name, grid):
         assert config.name == (name if grid == "coarse" else f"{name}-paper")
         assert list(config.methods) == ["Binary-SVM", "Rank-SVM", "Rank-HLapSVM"]
         assert config.search.folds == 5
-        assert config.split.train + config.split.test == (config.subset.rows or 2500), option.dataset
+        rows = {"imageclef": 3500, "mediamill": config.subset.rows or 2500}[name]
+        assert config.split.train + config.split.test == rows, option.dataset
+        # The paper draws its rows at random; each repeat draws them anew.
+        assert (config.split.stratified, config.split.repeats) == (False, 5)
 
 
 @pytest.mark.parametrize("name", PAPER)

@@ -15,8 +15,9 @@ times:
     slow: {solver: rank_svm, algorithm: frank_wolfe, threshold: zero}
     fast: {solver: rank_svm, threshold: zero}
   expected: {slow: 100.0, fast: 2.0}
-  claim: fast is faster
-  faster_first: [fast, slow]
+  claims:
+    - text: fast is faster
+      faster_first: [fast, slow]
 """
 
 
@@ -96,6 +97,32 @@ def test_a_claim_can_fail_or_be_undecided(timed, make):
     assert judged(timed, [failed, run(make, "fast", 2.0)])[0].cells[0].ours is None
 
 
+def test_seconds_of_predictions_are_counted_if_the_table_has_them(timed, make):
+    records = [
+        replace(run(make, name, fit, split=f"r{i}"), time=TimeInfo(fit=fit, predict=predict))
+        for i in range(2)
+        for name, fit, predict in (("slow", 1.0, 10.0 + i), ("fast", 2.0, 1.0))
+    ]
+    assert [cell.ours for cell in judged(timed, records)[0].cells] == [1.0, 2.0]
+    counting = timed.model_copy(update={"times": timed.times.model_copy(update={"predictions": True})})
+    comparison, claim = judged(counting, records)
+    assert [cell.ours for cell in comparison.cells] == [11.5, 3.0]
+    assert claim.details[0].startswith(f"slow took {11.5 / 3:.1f} times as long as fast")
+    unknown = [replace(record, time=TimeInfo(fit=1.0)) for record in records]
+    assert [cell.ours for cell in judged(counting, unknown)[0].cells] == [None, None]
+
+
+def test_several_claims_are_corrected_by_holm(timed, make):
+    (known,) = timed.times.claims
+    other = known.model_copy(update={"text": "much", "factor": 10, "source": "table"})
+    recipe = timed.model_copy(update={"times": timed.times.model_copy(update={"claims": (known, other)})})
+    comparison = compare_times(recipe, recipe.times, recipe.data[1], timed_on_splits(make, 30.0, 2.0))
+    first, second = comparison.claims
+    assert first.p < second.p
+    assert (first.p_holm, second.p_holm) == pytest.approx((2 * first.p, max(2 * first.p, second.p)))
+    assert second.line.startswith("claim 'much (from the table)'")
+
+
 def test_stand_in_data_are_not_comparable(timed, make):
     records = [run(make, "slow", 30.0, dataset="fake", stand_in=True), run(make, "fast", 2.0, dataset="fake")]
     _, claim = judged(timed, records, place=2)
@@ -108,7 +135,9 @@ def test_stand_in_data_are_not_comparable(timed, make):
 )
 def test_the_papers_own_seconds_may_deny_its_claim(timed, make, slow, factor, verdict):
     """By how much it must be faster is ours, so 5 times where 9 are asked for denies nothing."""
-    update = {"expected": {"slow": slow, "fast": 2.0}, "factor": factor}
+    (known,) = timed.times.claims
+    claims = (known.model_copy(update={"factor": factor}),)
+    update = {"expected": {"slow": slow, "fast": 2.0}, "claims": claims}
     recipe = timed.model_copy(update={"times": timed.times.model_copy(update=update)})
     _, claim = judged(recipe, timed_on_splits(make, 30.0, 2.0))
     assert (claim.verdict, claim.ordering) == (verdict, "holds")

@@ -1,12 +1,15 @@
 """Readings: which fits they share, which one gives a printed table back, and how likely that is by luck."""
 
+import json
 import math
 from dataclasses import replace
 from itertools import permutations
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from mlrank.cli import app
 from mlrank.config import config_of
 from mlrank.errors import UserError
 from mlrank.experiment.run import run_experiment
@@ -302,3 +305,48 @@ def test_a_recipe_without_readings_is_refused(tmp_path):
     recipe = written(tmp_path, text=RECIPE[: RECIPE.index("readings:")])
     with pytest.raises(UserError, match="the recipe 'read' names no readings"):
         readings_of(recipe)
+
+
+@pytest.fixture
+def invoke(tmp_path, monkeypatch):
+    written(tmp_path)
+    monkeypatch.setattr("mlrank.recipes.load_recipe", lambda name: load_recipe(name, tmp_path))
+    monkeypatch.setattr("mlrank.recipes.run_readings.is_available", lambda name: name == "yeast")
+
+    def call(*words):
+        shared = ["--results", str(tmp_path / "r"), "--jobs", "1", "--quiet"]
+        done = CliRunner().invoke(app, ["reproduce", *words, *shared], env={"COLUMNS": "200"})
+        if isinstance(done.exception, UserError):
+            raise done.exception
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+    return call
+
+
+def test_the_command_plans_runs_and_prints_readings(invoke, tmp_path):
+    planned = invoke("read", "--readings", "--questions", "neighbors,measure", "--dry-run")
+    assert "4 readings from 2 experiments" in planned
+    assert "their answers come from the same runs: measure" in planned
+    assert not (tmp_path / "r").exists()
+    shown = invoke("read", "--questions", "measure, neighbors")
+    assert "4 readings were tried. The recipe as it stands recovers" in shown
+    report = json.loads(invoke("read", "--questions", "measure,neighbors", "--json"))
+    stored = stored_readings(tmp_path / "r" / "reference", "read")
+    assert report == json.loads(stored.model_dump_json())
+    assert [len(report["readings"]), report["left_out"]] == [4, 0]
+    assert report["questions"]["scale"]["choices"] == ["none"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["read", "--budget", "1"], "--budget goes with --readings"),
+        (["read", "--readings", "--grid", "coarse"], "readings are of the recipe's own table .*, found --grid"),
+        (["read", "--readings", "--figures"], "found --figures"),
+        (["all", "--readings"], "--readings is of one recipe, found together with 'all'"),
+    ],
+)
+def test_what_does_not_go_with_readings_is_refused(invoke, words, message):
+    with pytest.raises(UserError, match=message):
+        invoke(*words)

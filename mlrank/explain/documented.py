@@ -40,14 +40,17 @@ class Documented:
     summary, text : str
         The first line of its docstring, and what follows before the settings.
     source : str
-        The docstring of its module: problem, certificate, references.
+        The docstring of its module: problem, certificate, cost.
     settings : tuple of Setting
+    references : str
+        The papers that it comes from; empty where none are named.
     """
 
     summary: str
     text: str
     source: str
     settings: tuple[Setting, ...]
+    references: str = ""
 
 
 def documented(found: type[Any]) -> Documented:
@@ -55,14 +58,16 @@ def documented(found: type[Any]) -> Documented:
     doc = inspect.getdoc(found) or ""
     before, *sections = _sections(doc)
     summary, _, text = before.strip().partition("\n")
-    described = dict(_described(dict(sections).get("Parameters", "")))
+    named = dict(sections)
+    described = dict(_described(named.get("Parameters", "")))
     settings = []
     for setting in fields(found):
         kind, words = described.get(setting.name, ("", ""))
         has_default = setting.default is not MISSING
         settings.append(Setting(setting.name, kind, repr(setting.default) if has_default else "required", words))
     source = inspect.cleandoc(sys.modules[found.__module__].__doc__ or "")
-    return Documented(summary.strip(), reflow(text), reflow(source), tuple(settings))
+    references = " ".join(named.get("References", "").split())
+    return Documented(summary.strip(), reflow(text), reflow(source), tuple(settings), references)
 
 
 def reflow(text: str) -> str:

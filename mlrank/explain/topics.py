@@ -160,7 +160,8 @@ def _settings_topic(kind: str, name: str, about: Documented, usage: str, flags: 
     header = ("setting", "values", "default", "meaning")
     grids = (Grid(f"Settings of {name}", header, "llll", rows, ()),) if rows else ()
     source = (about.source,) if kind == "solver" or kind == "projection" else ()
-    parts = (about.text, *source, " ".join(flags), f"In a configuration: {usage}")
+    paper = (f"Paper: {about.references}",) if about.references else ()
+    parts = (about.text, *source, *paper, " ".join(flags), f"In a configuration: {usage}")
     return Topic(kind, name, about.summary, tuple(part for part in parts if part), grids)
 
 

@@ -68,6 +68,8 @@ class Machine(NamedTuple):
 class BinarySVM:
     """One support vector machine for each label.
 
+    Use it as the reference that papers compare with: each label by itself, exact, on dense and sparse rows.
+
     Parameters
     ----------
     C : float
@@ -83,6 +85,11 @@ class BinarySVM:
         Relative duality gap to reach.
     max_iter : int
         Most iterations of the library for one label.
+
+    References
+    ----------
+    Chang and Lin, "LIBSVM: a library for support vector machines", 2001. Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR: a
+    library for large linear classification", JMLR 9 (2008).
     """
 
     C: float = 1.0

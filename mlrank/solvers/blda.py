@@ -133,6 +133,8 @@ class WeightedRows:
 class BLDA:
     """Directions that part the classes of multi-label data (eq. 1 to 3).
 
+    Use it before neighbors or any other solver, where features are many and few directions part the labels.
+
     Parameters
     ----------
     n_components : int or None
@@ -149,6 +151,10 @@ class BLDA:
     Notes
     -----
     Projected rows are U'(x - m): those of the paper but for one constant, which distances do not see.
+
+    References
+    ----------
+    Wang, Ding and Huang, "Multi-label classification: inconsistency and class balanced k-nearest neighbor", AAAI 2010.
     """
 
     n_components: int | None = None

@@ -207,6 +207,8 @@ SUM_ERROR = 1e-6
 class MatrixCompletion:
     """Transductive classification by matrix completion.
 
+    Use it where all rows to be scored are there at training, and label entries or features are missing.
+
     Parameters
     ----------
     lam : float
@@ -225,6 +227,12 @@ class MatrixCompletion:
         Relative residual at which to stop.
     max_iter : int
         Most steps in all.
+
+    References
+    ----------
+    Goldberg, Zhu, Recht, Xu and Nowak, "Transduction with matrix completion: three birds with one stone", NIPS 2010.
+    Cabral, De la Torre, Costeira and Bernardino, "Matrix completion for weakly-supervised multi-label image
+    classification", NIPS 2011 and IEEE TPAMI 37 (2015).
     """
 
     lam: float = 1.0

@@ -144,6 +144,8 @@ def default_rank(n_labels: int) -> int:
 class SharedSubspace:
     """Least squares on all labels with a shared subspace.
 
+    Use it for many correlated labels with linear scores, in closed form.
+
     Parameters
     ----------
     alpha : float
@@ -154,6 +156,10 @@ class SharedSubspace:
         Dimension of the subspace, 0 or above; "auto" is `default_rank`. Beyond the rank of X'Y alpha has no effect.
     kernel, gamma, degree, coef0 : str, float, int, float
         A key of KERNELS and its constants, or "precomputed": the rows of X then are those of the kernel matrix.
+
+    References
+    ----------
+    Ji, Tang, Yu and Ye, "Extracting shared subspace for multi-label classification", KDD 2008.
     """
 
     alpha: float = 1.0

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
@@ -39,6 +40,11 @@ class Example:
     needed : str, silent : bool
         No default.
     mute : int
+
+    References
+    ----------
+    Somebody, "A paper
+    of two lines", 2001.
     """
 
     needed: str
@@ -53,6 +59,7 @@ class Example:
 def test_a_docstring_is_taken_apart():
     found = documented(Example)
     assert (found.summary, found.text) == ("Do something.", "More on it, in two lines.")
+    assert found.references == 'Somebody, "A paper of two lines", 2001.'
     assert [dataclasses.astuple(setting) for setting in found.settings] == [
         ("needed", "str", "required", "No default."),
         ("first", '{"a", "b"}', "'a'", "What comes first."),
@@ -96,6 +103,14 @@ def test_keys_and_values_of_a_configuration_are_explained_as_the_reference_has_t
     listed = topics()
     assert set(listed["key"]) == {key.name for keys in blocks().values() for key in keys}
     assert listed["scaling"] == choices()["scale"]
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_solver_says_when_to_use_it_and_names_its_paper(name):
+    about = documented(SOLVERS[name])
+    assert about.text.startswith("Use it ")
+    assert re.search(r'", .*\b(19|20)\d\d\b', about.references)
+    assert f"Paper: {about.references}" in explain(name)[0].paragraphs
 
 
 def test_a_solver_has_its_problem_and_what_it_may_see():

@@ -80,6 +80,8 @@ class CalibratedModel(NotStored):
 class CalibratedRanking:
     """Calibrated label ranking over any binary estimator.
 
+    Use it for few labels whose order matters, over a binary estimator that you trust: it fits one for each pair.
+
     Parameters
     ----------
     estimator : str
@@ -89,6 +91,11 @@ class CalibratedRanking:
         Probabilities, or as in the paper predictions, as votes.
     seed : int
         Of an estimator that draws.
+
+    References
+    ----------
+    Fürnkranz, Hüllermeier, Loza Mencía and Brinker, "Multilabel classification via calibrated label ranking", Machine
+    Learning 73 (2008).
     """
 
     estimator: str = LOGISTIC

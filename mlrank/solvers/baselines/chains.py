@@ -82,6 +82,8 @@ class ChainsModel(NotStored):
 class ClassifierChains:
     """An ensemble of classifier chains over any binary estimator.
 
+    Use it where labels depend on each other, over a binary estimator that you trust.
+
     Parameters
     ----------
     estimator : str
@@ -97,6 +99,10 @@ class ClassifierChains:
         The mean of probabilities, or as in the paper of predictions.
     seed : int
         Of orders and parts, and of an estimator that draws.
+
+    References
+    ----------
+    Read, Pfahringer, Holmes and Frank, "Classifier chains for multi-label classification", Machine Learning 85 (2011).
     """
 
     estimator: str = LOGISTIC

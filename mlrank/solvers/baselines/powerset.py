@@ -134,6 +134,8 @@ class LabelsetsModel(NotStored):
 class LabelPowerset:
     """Label powerset: one estimator whose classes are the label sets of the training rows.
 
+    Use it where few distinct label sets occur, and whole sets must be right (subset_accuracy).
+
     Parameters
     ----------
     estimator : str
@@ -143,6 +145,10 @@ class LabelPowerset:
         The likeliest set, or the probability of each label.
     seed : int
         Of an estimator that draws.
+
+    References
+    ----------
+    Tsoumakas, Katakis and Vlahavas, "Random k-labelsets for multilabel classification", IEEE TKDE 23 (2011).
     """
 
     estimator: str = LOGISTIC
@@ -173,6 +179,8 @@ class LabelPowerset:
 class RAkEL:
     """RAkEL: label powersets of random small sets of labels, whose answers are averaged.
 
+    Use it in place of a label powerset where there are many distinct label sets.
+
     Parameters
     ----------
     estimator : str
@@ -188,6 +196,10 @@ class RAkEL:
         What is averaged: whether a label is in the likeliest set, as in the paper, or its probability.
     seed : int
         Of the labelsets, and of an estimator that draws.
+
+    References
+    ----------
+    Tsoumakas, Katakis and Vlahavas, "Random k-labelsets for multilabel classification", IEEE TKDE 23 (2011).
     """
 
     estimator: str = LOGISTIC

@@ -82,6 +82,9 @@ CHOICES = {
 class HypergraphSpectral:
     """Hypergraph spectral learning (eq. 12 to 14, or 28) with a classifier in the projected space.
 
+    Use it for a projection that labels shape, with one linear machine for each label behind it; it is quick with many
+    features.
+
     Parameters
     ----------
     expansion : {"clique", "star", "zhou", "cca"}
@@ -124,6 +127,10 @@ class HypergraphSpectral:
         Relative residual at which to stop.
     max_iter : int
         Most products of Xc and Xc' with all targets.
+
+    References
+    ----------
+    Sun, Ji and Ye, "Hypergraph spectral learning for multi-label classification", KDD 2008.
     """
 
     expansion: str = "clique"

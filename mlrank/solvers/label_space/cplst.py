@@ -36,6 +36,8 @@ __all__ = [
 class CPLST:
     """Conditional principal label space transformation with ridge regression.
 
+    Use it for many labels, in place of PLST where features predict some directions of the labels better than others.
+
     Parameters
     ----------
     n_components : int or float
@@ -47,6 +49,10 @@ class CPLST:
         A key of KERNELS and its constants; with a kernel H is K(K + lam I)^-1.
     hat_bias : {"center", "none", "ones"}
         The rows of which H is made.
+
+    References
+    ----------
+    Chen and Lin, "Feature-aware label space dimension reduction for multi-label classification", NIPS 2012.
     """
 
     n_components: int | float = 0.5

@@ -70,6 +70,8 @@ class Code(NamedTuple):
 class FaIE:
     """Feature-aware implicit label space encoding with ridge regression.
 
+    Use it for many labels, beside PLST and CPLST: the code of a row needs no encoder of its labels.
+
     Parameters
     ----------
     n_components : int or float
@@ -85,6 +87,10 @@ class FaIE:
         A key of KERNELS and its constants; with a kernel H is K(K + lam I)^-1.
     hat_bias : {"center", "none", "ones"}
         H is made of centered rows, rows as they are, or rows with a column of ones.
+
+    References
+    ----------
+    Lin, Ding, Hu and Wang, "Multi-label classification via feature-aware implicit label space encoding", ICML 2014.
     """
 
     n_components: int | float = 0.5

@@ -30,6 +30,8 @@ __all__ = [
 class PLST:
     """Principal label space transformation with ridge regression.
 
+    Use it for many labels: a regression onto few directions of the labels, in closed form.
+
     Parameters
     ----------
     n_components : int or float
@@ -38,6 +40,10 @@ class PLST:
         Ridge weight, 0 or above; "auto" is plain regression made safe: 1e-6 trace(Xc'Xc) / n_features.
     kernel, gamma, degree, coef0 : str, float, int, float
         A key of KERNELS and its constants; with a kernel the regression is kernel ridge regression.
+
+    References
+    ----------
+    Tai and Lin, "Multilabel classification with principal label space transformation", Neural Computation 24 (2012).
     """
 
     n_components: int | float = 0.5

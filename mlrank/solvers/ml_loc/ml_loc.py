@@ -180,6 +180,8 @@ class Machines(NamedTuple):
 class MLLOC:
     """Machines with local label correlations as codes.
 
+    Use it where labels go together in one part of the data and not in another; its problem is not convex.
+
     Parameters
     ----------
     n_groups : int or float
@@ -204,6 +206,10 @@ class MLLOC:
         Most turns.
     seed : int
         Of k-means.
+
+    References
+    ----------
+    Huang and Zhou, "Multi-label learning by exploiting label correlations locally", AAAI 2012.
     """
 
     n_groups: int | float = 15

@@ -177,6 +177,8 @@ class Kept:
 class MultiLabelRanking:
     """Multi-label ranking (eq. 13).
 
+    Use it where rows are histograms, or another kernel suits them, and the order of a row's labels matters.
+
     Parameters
     ----------
     C : float
@@ -203,6 +205,10 @@ class MultiLabelRanking:
         Most passes over the examples.
     seed : int
         Of the order of visits.
+
+    References
+    ----------
+    Bucak, Mallapragada, Jin and Jain, "Efficient multi-label ranking for multi-class learning", ICCV 2009.
     """
 
     C: float = 1.0

@@ -140,6 +140,8 @@ class BalancedNeighbors:
 class BalancedKNN:
     """Class-balanced nearest neighbors (eq. 4 and 5).
 
+    Use it where labels are of very unequal frequency and rows of one label lie together.
+
     Parameters
     ----------
     n_neighbors : int
@@ -155,6 +157,10 @@ class BalancedKNN:
         "mean" divides s_k by the number of rows, so that labels with fewer than n_neighbors do not score lower.
     self_neighbor : bool
         Whether a training row counts as its own neighbor in `training_scores`, as the paper does (erratum 4.3).
+
+    References
+    ----------
+    Wang, Ding and Huang, "Multi-label classification: inconsistency and class balanced k-nearest neighbor", AAAI 2010.
     """
 
     n_neighbors: int = 5

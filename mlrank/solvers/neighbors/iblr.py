@@ -73,12 +73,19 @@ class RegressedNeighbors(ScoredNeighbors):
 class IBLR:
     """Logistic regression on the labels of the nearest neighbors.
 
+    Use it where neighbors tell much and labels depend on each other.
+
     Parameters
     ----------
     n_neighbors : int
         k of the paper, which takes 10. Where there are fewer training rows, all count.
     C : float
         Inverse of the penalty on the weights; large values come near the paper's regression without one.
+
+    References
+    ----------
+    Cheng and Hüllermeier, "Combining instance-based learning and logistic regression for multilabel classification",
+    Machine Learning 76 (2009).
     """
 
     n_neighbors: int = 10

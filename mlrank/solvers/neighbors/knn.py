@@ -113,10 +113,16 @@ class Neighbors(ScoredNeighbors):
 class KNN:
     """Nearest neighbors, all labels at once.
 
+    Use it as the plainest baseline; nothing is trained.
+
     Parameters
     ----------
     n_neighbors : int
         Where there are fewer training rows, all count.
+
+    References
+    ----------
+    Cover and Hart, "Nearest neighbor pattern classification", IEEE Transactions on Information Theory 13 (1967).
     """
 
     n_neighbors: int = 10

@@ -63,12 +63,18 @@ class CountedNeighbors(ScoredNeighbors):
 class MLKNN:
     """Nearest neighbors with Bayes' rule for each label.
 
+    Use it as the usual nearest-neighbor baseline, with probabilities.
+
     Parameters
     ----------
     n_neighbors : int
         k of the paper, which takes 10. Where there are fewer training rows, all count.
     s : float
         Smoothing; 1 is Laplace's rule.
+
+    References
+    ----------
+    Zhang and Zhou, "ML-KNN: a lazy learning approach to multi-label learning", Pattern Recognition 40 (2007).
     """
 
     n_neighbors: int = 10

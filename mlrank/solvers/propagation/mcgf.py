@@ -63,6 +63,8 @@ class Propagation:
 class MCGF:
     """Labels spread over a graph of rows by its Green's function, then over correlated labels.
 
+    Use it in place of SMSE to compare with label propagation by a Green's function.
+
     Parameters
     ----------
     variant : {"product", "sylvester", "similarity"}
@@ -91,6 +93,12 @@ class MCGF:
         Relative residual at which to stop.
     max_iter : int
         Most products of the graph with all labels.
+
+    References
+    ----------
+    Ding, Simon, Jin and Li, "A learning framework using Green's function and kernel regularization with application to
+    recommender system", KDD 2007. Wang, Huang and Ding, "Image annotation using multi-label correlated Green's
+    function", ICCV 2009.
     """
 
     variant: str = "product"

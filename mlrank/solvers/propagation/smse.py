@@ -49,6 +49,8 @@ CODINGS = ("zero_one", "signs")
 class SMSE:
     """Scores that are smooth on a graph of rows and on a graph of labels.
 
+    Use it where few rows have labels, near rows share them, and all rows to be scored are there at training.
+
     Parameters
     ----------
     variant : {"smse1", "smse2"}
@@ -75,6 +77,10 @@ class SMSE:
         Relative residual at which to stop.
     max_iter : int
         Most products of the graph with all labels.
+
+    References
+    ----------
+    Chen, Song, Wang and Zhang, "Semi-supervised multi-label learning by solving a Sylvester equation", SDM 2008.
     """
 
     variant: str = "smse2"

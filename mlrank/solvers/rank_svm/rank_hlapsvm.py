@@ -50,6 +50,8 @@ FAINT = 1e-12
 class RankHLapSVM:
     """Rank-HLapSVM (eq. 10).
 
+    Use it where rows that share labels should have like scores; at lam = 0 it is Rank-SVM.
+
     Parameters
     ----------
     C : float
@@ -69,6 +71,10 @@ class RankHLapSVM:
         As for RankSVM.
     distance : {"squared", "euclid"}
         For the paper's sake (ERRATA 0.15): eq. 30 squares what its name calls a distance; "euclid" does not.
+
+    References
+    ----------
+    Chen, Zhang, Wang, Zhang and Gao, "Efficient multi-label classification with hypergraph regularization", CVPR 2009.
     """
 
     C: float = 1.0

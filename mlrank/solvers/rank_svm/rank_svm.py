@@ -181,6 +181,8 @@ def _judged(prepared: Prepared, solution: RankSolution, upper: FloatArray) -> Ra
 class RankSVM:
     """Rank-SVM (eq. 9).
 
+    Use it where the order of a row's labels matters, as in the ranking loss, and each row has labels of both kinds.
+
     Parameters
     ----------
     C : float
@@ -207,6 +209,11 @@ class RankSVM:
         the certificate says how far that is from the optimum.
     C_scale : {"sum", "mean"}
         For the paper's sake (ERRATA 0.22): "mean" divides C by the number of rows.
+
+    References
+    ----------
+    Elisseeff and Weston, "A kernel method for multi-labelled classification", NIPS 2001. Chen, Zhang, Wang, Zhang and
+    Gao, "Efficient multi-label classification with hypergraph regularization", CVPR 2009.
     """
 
     C: float = 1.0

@@ -119,6 +119,8 @@ CHOICES = {
 class SLRM:
     """Semi-supervised low-rank mapping (eq. 9), by the alternating direction method of multipliers.
 
+    Use it where many rows have no labels, or labels are missing, and labels are correlated (weights of small rank).
+
     Parameters
     ----------
     lam : float
@@ -153,6 +155,10 @@ class SLRM:
         Relative duality gap at which to stop.
     max_iter : int
         Most steps.
+
+    References
+    ----------
+    Jing, Yang, Yu and Ng, "Semi-supervised low-rank mapping learning for multi-label classification", CVPR 2015.
     """
 
     lam: float = 1.0

@@ -69,6 +69,8 @@ TENTHS = tuple(i / 10 for i in range(1, 11))
 class SparseBayesianCS:
     """Sparse Bayesian labels from compressed ones.
 
+    Use it for sparse label sets of which entries are missing, or to ask for the labels of few rows.
+
     Parameters
     ----------
     n_components : int or float
@@ -91,6 +93,11 @@ class SparseBayesianCS:
         Of the iterations for the labels of a row, and of those for missing labels.
     seed : int
         Of Phi and of what is drawn in selection.
+
+    References
+    ----------
+    Kapoor, Viswanathan and Jain, "Multilabel classification using Bayesian compressed sensing", NIPS 2012. Vasisht,
+    Damianou, Varma and Kapoor, "Active learning for sparse Bayesian multilabel classification", KDD 2014.
     """
 
     n_components: int | float = 0.5

@@ -176,6 +176,8 @@ def search_labels(searches: list[LabelSearch], products: Products, max_planes: i
 class SVMPerfROC:
     """One machine for each label, trained for the area under its ROC curve.
 
+    Use it where each label is judged by the area under its ROC curve (auc_macro).
+
     Parameters
     ----------
     C : float
@@ -196,6 +198,11 @@ class SVMPerfROC:
         Relative duality gap at which to stop.
     max_iter : int
         Most planes for one label.
+
+    References
+    ----------
+    Joachims, "A support vector method for multivariate performance measures", ICML 2005. Joachims, Finley and Yu,
+    "Cutting-plane training of structural SVMs", Machine Learning 77 (2009).
     """
 
     C: float = 1.0

@@ -49,6 +49,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 1,
     "download_all_examples": False,
     "remove_config_comments": True,
+    "write_computation_times": False,
 }
 
 html_theme = "pydata_sphinx_theme"

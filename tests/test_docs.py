@@ -1,0 +1,197 @@
+"""The pages of docs/ and the README: every block of code runs, links lead somewhere, generated pages are current."""
+
+import doctest
+import importlib.util
+import io
+import re
+import shlex
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mlrank.cli import main
+from mlrank.config import config_of, load_config
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+GENERATED = ("copied", "gallery", "build")
+PAGES = [
+    ROOT / "README.md",
+    *sorted(path for path in DOCS.rglob("*.md") if path.relative_to(DOCS).parts[0] not in GENERATED),
+]
+# The blocks that are not run, by what they need: a line above each says so.
+NOT_RUN = {"a network", "a cluster", "a dozen seconds or more", "an installation"}
+# Languages of blocks that are read and not run.
+READ = ("text", "bibtex")
+BLOCK = re.compile(
+    r"(?:^<!-- (?P<note>[^\n]*?) -->\n)?^(?P<fence>```+)(?P<language>\S*)[^\n]*\n(?P<code>.*?)^(?P=fence)$", re.M | re.S
+)
+# A whole experiment, into which the parts of one that a page shows are put.
+WHOLE = {
+    "name": "part",
+    "datasets": ["yeast"],
+    "split": {"kind": "official"},
+    "methods": {"Rank-SVM": {"solver": "rank_svm"}},
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page: its language, the words of the comment above it, and where it is."""
+
+    language: str
+    note: str
+    code: str
+    place: str
+
+
+def blocks(path):
+    text = path.read_text("utf-8")
+    for match in BLOCK.finditer(text):
+        line = text[: match.start("code")].count("\n")
+        yield Block(match["language"], match["note"] or "", match["code"], f"{path.relative_to(ROOT)}:{line}")
+
+
+@pytest.fixture(scope="module")
+def quickstart(tmp_path_factory):
+    """A smaller example of the same name, and its results."""
+    folder = tmp_path_factory.mktemp("quickstart")
+    small = yaml.safe_load((ROOT / "configs/quickstart.yaml").read_text("utf-8"))
+    small |= {"subset": {"top_labels": 4, "top_features": 6}, "search": {"folds": 2, "metric": "f1_micro"}}
+    for method in small["methods"].values():
+        method |= {"C": 0.125} | {name: [0] for name in ("lam", "nu") if name in method}
+    (folder / "quickstart").write_text(yaml.safe_dump(small, sort_keys=False), "utf-8")
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, quickstart):
+    """Where a page is run: one worker, no data but the embedded ones, the smaller example."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MLRANK_DATA", raising=False)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr("joblib.cpu_count", lambda: 1)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    shutil.copytree(quickstart, tmp_path, dirs_exist_ok=True)
+    before = set(sys.modules)
+    yield tmp_path
+    if (tmp_path / "results/quickstart").exists():
+        shutil.copytree(tmp_path / "results/quickstart", quickstart / "results/quickstart", dirs_exist_ok=True)
+    for name in set(sys.modules) - before:
+        if str(getattr(sys.modules[name], "__file__", "")).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
+def test_the_code_of_a_page_runs(path, folder, monkeypatch, capsys):
+    names = {"__name__": "__main__"}
+    for block in blocks(path):
+        kind, _, what = block.note.partition(": ")
+        if kind == "not run":
+            assert what in NOT_RUN, block.place
+        elif block.language == "python":
+            run_python(block, names, what if kind == "file" else None)
+        elif block.language == "sh":
+            for line in block.code.replace("\\\n", " ").splitlines():
+                run_line(line, block.place, monkeypatch, capsys)
+        elif block.language == "yaml":
+            check_yaml(block, what if kind == "file" else None)
+        elif kind == "file":
+            Path(what).write_text(block.code, "utf-8")
+        else:
+            assert block.language in READ or block.language.startswith("{"), block.place
+
+
+def run_python(block, names, file):
+    if file:
+        Path(file).write_text(block.code, "utf-8")
+    if ">>>" not in block.code:
+        exec(compile(block.code, block.place, "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(block.code, names, block.place, block.place, 0)
+    runner, output = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS), []
+    runner.run(test, out=output.append, clear_globs=False)
+    names |= test.globs
+    assert runner.summarize(verbose=False).failed == 0, "".join(output)
+
+
+def run_line(line, place, monkeypatch, capsys):
+    """Run one command in this process: mlrank, perhaps behind ``cat FILE |``."""
+    words = shlex.split(line, comments=True)
+    if not words:
+        return
+    if words[:1] == ["cat"] and words[2] == "|":
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(words[1]).read_bytes())))
+        words = words[3:]
+    assert words[0] == "mlrank", f"{place}: {line}"
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit) as end:
+        main()
+    printed = capsys.readouterr()
+    assert end.value.code == 0, f"{place}: {line}\n{printed.out}{printed.err}"
+
+
+def check_yaml(block, file):
+    """Read an experiment, or put the part of one into a whole."""
+    given = yaml.safe_load(block.code)
+    if file:
+        Path(file).write_text(block.code, "utf-8")
+    if file and set(WHOLE) <= set(given):
+        load_config(file)
+    elif set(given) & {*WHOLE, "search", "subset", "scale", "metrics", "baselines", "display_names"}:
+        config_of({**WHOLE, **given}, block.place)
+    else:
+        raise AssertionError(f"{block.place}: no part of an experiment")
+
+
+def test_few_blocks_are_not_run():
+    skipped = [block.place for path in PAGES for block in blocks(path) if block.note.startswith("not run")]
+    assert len(skipped) <= 8, skipped
+
+
+def test_a_planted_mistake_is_seen(folder, monkeypatch, capsys):
+    with pytest.raises(AssertionError, match="No such command 'trian'"):
+        run_line("mlrank trian quickstart", "here", monkeypatch, capsys)
+    with pytest.raises(AssertionError, match="Expected:\n    3"):
+        run_python(Block("python", "", ">>> 1 + 1\n3\n", "here"), {}, None)
+    with pytest.raises(Exception, match="unknown solver 'rank_svn'"):
+        check_yaml(Block("yaml", "", "methods: {A: {solver: rank_svn}}", "here"), None)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
+def test_links_lead_somewhere(path):
+    text = BLOCK.sub("", path.read_text("utf-8"))
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in link:
+            continue
+        target, _, anchor = link.partition("#")
+        found = path if not target else (path.parent / target).resolve()
+        assert found.exists(), link
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", found.read_text("utf-8"), re.M)
+            assert anchor in [
+                re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings
+            ]
+
+
+def generator():
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def test_generated_pages_are_what_the_program_says():
+    pages = generator().pages()
+    stale = [name for name, text in pages.items() if (DOCS / name).read_text("utf-8") != text]
+    assert stale == [], "run python docs/generate.py"
+    there = {str(path.relative_to(DOCS)) for path in (DOCS / "methods").glob("*.md")}
+    assert there == {name for name in pages if name.startswith("methods/")}
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text("utf-8").split()) < 900

@@ -258,6 +258,14 @@ def test_ids_groups_folds_and_columns_to_ignore(tmp_path):
         )
 
 
+def test_numbers_on_both_sides_of_categories_are_in_their_columns(tmp_path):
+    path = tmp_path / "mixed.csv"
+    path.write_text("a,city,b,y\n1,Rome,2,0\n3,Oslo,4,1\n5,Rome,6,1\n", "utf-8")
+    data = load_dataset(path, label_columns="y", one_hot="city")
+    assert data.feature_names == ("a", "city=Oslo", "city=Rome", "b")
+    assert data.X.tolist() == [[1, 0, 1, 2], [3, 1, 0, 4], [5, 0, 1, 6]]
+
+
 def test_categories_by_the_values_of_the_training_part(tmp_path):
     (tmp_path / "a.csv").write_text("colour,size,n,l\nred,1,5,1\nblue,2,6,0\nred,1,7,1\n")
     (tmp_path / "b.csv").write_text("colour,size,n,l\ngreen,2,8,1\n")

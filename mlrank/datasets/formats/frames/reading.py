@@ -344,8 +344,10 @@ def _part_values(
         if X is None and not sparse:
             check_room(len(frame) * int(firsts[-1]) * 8, f"{len(frame)} rows of {firsts[-1]} features", table.path)
             X = np.empty((len(frame), int(firsts[-1])))
-        run = all(isinstance(columns[place], Number) and is_numeric(frame.iloc[:, i]) for i, place in enumerate(places))
-        if run and places == list(range(places[0], places[-1] + 1)):
+        run = places == list(range(places[0], places[-1] + 1)) and all(
+            isinstance(columns[place], Number) and is_numeric(frame.iloc[:, i]) for i, place in enumerate(places)
+        )
+        if run:
             found = [(places, frame.to_numpy(np.float64, na_value=np.nan))]
             if np.isinf(found[0][1]).any():
                 run = False

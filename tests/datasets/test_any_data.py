@@ -16,7 +16,8 @@ from scipy.sparse import csr_array, save_npz
 from mlrank import load_dataset
 from mlrank.datasets import dataset_hash
 from mlrank.datasets.columns import TextColumn
-from mlrank.datasets.formats.base import StreamRequest, TextStyle
+from mlrank.datasets.formats import read
+from mlrank.datasets.formats.base import Source, StreamRequest, TextStyle
 from mlrank.datasets.formats.frames import FrameTable, stream_tables
 from mlrank.datasets.formats.selection import Selection
 from mlrank.datasets.stream import RowStream
@@ -709,3 +710,50 @@ def test_wide_frames_are_read_in_time():
     assert data.X[:, ::-1].tolist() == frame[names].to_numpy().tolist()
     # A look through all names for each column takes five seconds.
     assert process_time() - started < 2.5
+
+
+CELLS = [
+    "1",
+    "-0.25",
+    "+3",
+    ".5",
+    "2.",
+    "1e3",
+    "0.30000000000000004",
+    "123456789.12345679",
+    "1e-310",
+    "",
+    "NA",
+    "?",
+    " 7 ",
+]
+ODD = ["nan", "a", '"2"', "1 2", "1e999", "True", "0x1", "1_0", "inf", "1,5", "\u0663", "2020-01-02"]
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_the_loop_over_numbers_reads_what_the_library_reads(tmp_path, monkeypatch, seed):
+    rng, separator = np.random.default_rng(seed), ",;\t|"[seed // 4 % 4]
+    rows = [["a", "b", "note", "l", "m"]]
+    for _ in range(12):
+        notes, marks = ["x", "", "é", "1"], ["0", "1", "1.0", "", " 1"]
+        row = [*rng.choice(CELLS, 2), rng.choice(notes), *rng.choice(marks, 2)]
+        rows.append([str(cell) for cell in row])
+    if seed % 2:
+        rows[rng.integers(1, 13)][rng.integers(5)] = rng.choice(ODD)
+    end = "\r\n" if seed % 4 > 1 else "\n"
+    text = end.join(separator.join(f'"{c}"' if separator in c else c for c in row) for row in rows)
+    path = tmp_path / "d.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    source = Source((path,), label_columns=("l", "m"), ignore_columns=("note",), impute="zero", separator=separator)
+
+    def outcome():
+        try:
+            data = read("csv", source)
+        except UserError as error:
+            return str(error)
+        known = None if data.known is None else data.known.tolist()
+        return (data.X.tolist(), data.Y.tolist(), known, data.fill.tolist(), data.notes)
+
+    fast = outcome()
+    monkeypatch.setattr("mlrank.datasets.formats.frames.reading.plain_table", lambda *_: None)
+    assert fast == outcome()

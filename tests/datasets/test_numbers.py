@@ -77,3 +77,9 @@ def test_only_the_grammar_is_a_number(text):
     else:
         assert found
         assert stop == expected.end()
+
+
+def test_numbers_of_all_digits_are_seldom_read_twice():
+    numbers = np.random.default_rng(0).normal(size=300).tolist()
+    texts = [np.frombuffer(repr(number).encode() + b"\n", np.uint8) for number in numbers]
+    assert [_scan.number(text, 0)[::2] for text in texts] == [(number, _scan.EXACT) for number in numbers]

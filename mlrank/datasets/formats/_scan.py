@@ -13,6 +13,7 @@ from numba.extending import intrinsic
 
 from mlrank.compiled import njit
 from mlrank.datasets.formats._codes import INNER
+from mlrank.datasets.formats._decimals import nearest_float
 
 TAB, NEWLINE, RETURN, BLANK = 9, 10, 13, 32
 DOUBLE, HASH, PERCENT, SINGLE, PLUS, COMMA, MINUS, DOT = 34, 35, 37, 39, 43, 44, 45, 46
@@ -114,7 +115,7 @@ def digits_at(text: Any, at: int) -> tuple[int, int]:
     return np.int64((even + odd) >> np.uint64(32)), np.int64(n_digits)
 
 
-@njit(cache=True)
+@njit(cache=True, forceinline=True)
 def number(text: Any, at: int) -> tuple[float, int, int]:
     """Read a decimal number; return (value, stop, how)."""
     negative = text[at] == MINUS
@@ -129,7 +130,8 @@ def number(text: Any, at: int) -> tuple[float, int, int]:
     if text[at] == DOT:
         point = at
         at += 1
-        if CAN_LOAD and at + 8 <= text.shape[0]:
+        n_digits = 8
+        while CAN_LOAD and n_digits == 8 and at + 8 <= text.shape[0]:
             value, n_digits = digits_at(text, at)
             mantissa = mantissa * POWERS_OF_TEN[n_digits] + value
             at += n_digits
@@ -165,10 +167,13 @@ def _significant(text: Any, at: int, digits: int) -> int:
 @njit(**INNER)
 def _scaled(mantissa: int, scale: int, negative: bool, dropped: bool, at: int) -> tuple[float, int, int]:
     sign = -1.0 if negative else 1.0
-    if dropped or mantissa > EXACT_INTEGER or ((scale < -22 or scale > 22) and mantissa != 0):
+    if dropped:
         return 0.0, at, REROUND
     if mantissa == 0:
         return sign * 0.0, at, EXACT
+    if mantissa > EXACT_INTEGER or scale < -22 or scale > 22:
+        value = nearest_float(mantissa, scale)
+        return (sign * value, at, EXACT) if value >= 0.0 else (0.0, at, REROUND)
     if scale < 0:
         return sign * (mantissa / POWERS[-scale]), at, EXACT
     return sign * (mantissa * POWERS[scale]), at, EXACT

@@ -239,7 +239,7 @@ def _whole_lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
             if length > MOST_LINE:
                 raise _LongLineError
             continue
-        yield b"".join([*waiting, piece[:cut]])
+        yield b"".join([*waiting, memoryview(piece)[:cut]])
         waiting = [piece[cut:]] if cut < len(piece) else []
         length = len(piece) - cut
     if waiting:

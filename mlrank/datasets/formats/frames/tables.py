@@ -343,7 +343,7 @@ class TextTable:
         growth, n = Growth((self.path,)), 0
         for block in read_blocks(self.path):
             growth.passed(block, n)
-            n += bool(block.text.strip())
+            n += not block.text.isspace()
             if (at := block.text.find(b"\0")) >= 0:
                 raise block.error(at, "a NUL byte: this is no text, or a damaged file")
             if block.line == 1 and self.header:

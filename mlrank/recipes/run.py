@@ -17,6 +17,7 @@ from mlrank.recipes.constants import Constants, constant_values
 from mlrank.recipes.data import banner, better_options, choose_data, experiment_mapping
 from mlrank.recipes.figures import figure_experiments, paper_figure
 from mlrank.recipes.layout import recipe_grids
+from mlrank.recipes.page import comparison_page
 from mlrank.recipes.recipe import DataOption, Recipe, TimesTable
 from mlrank.recipes.recipe_parts import RelatedTable, is_called
 from mlrank.recipes.regions import plane_figure
@@ -307,7 +308,7 @@ def write_summary(outcomes: Sequence[TableOutcome], results: Path) -> list[Path]
     folder = results / REFERENCE
     make_folder(folder)
     texts = {"SUMMARY.md": render_summary(outcomes)}
-    texts |= {o.page: render_comparison(o.comparison, "md") for o in outcomes if o.comparison}
+    texts |= {o.page: comparison_page(o.comparison) for o in outcomes if o.comparison}
     for name, text in texts.items():
         write_atomic(folder / name, text.encode())
     return [folder / name for name in texts]

@@ -1,10 +1,12 @@
-"""The results of all recipes on one page: a line for each table of each paper, then every claim with its verdict."""
+"""The results of all recipes on one page: papers by verdict, then the tables of each, and its claims with verdicts."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from mlrank.recipes.compare import Comparison
+from mlrank.recipes.page import CELL_MARKS, cells_in_words, claim_mark, claims_in_words
 from mlrank.recipes.recipe import GRADES
 from mlrank.recipes.verdicts import CELL_VERDICTS, CLAIM_VERDICTS
 from mlrank.records import RunRecord
@@ -13,8 +15,11 @@ from mlrank.tables.markup import markdown, markdown_table
 __all__ = ["TableOutcome", "render_summary"]
 
 CLAIM_COLUMNS = (*CLAIM_VERDICTS, "not comparable")
-HEADER = ("table", "recipe", "data", "grade", "splits", *CELL_VERDICTS, *CLAIM_COLUMNS, "failed fits")
-SIDES = "llll" + "r" * (len(HEADER) - 4)
+HEADER = ("table", "recipe", "data", "grade", "splits", "numbers", "claims", "failed fits")
+SIDES = "llllrllr"
+# What the first table counts: verdicts that say something of a paper, numbers first.
+NUMBERS = tuple(name for name in CELL_VERDICTS if name != "not comparable")
+CLAIMS = tuple(CLAIM_VERDICTS)
 
 
 @dataclass(frozen=True)
@@ -49,12 +54,48 @@ class TableOutcome:
 
 def render_summary(outcomes: Sequence[TableOutcome]) -> str:
     """Return the summary as Markdown; the same runs give the same text, whenever it is written."""
-    lines = ["# The papers' tables beside ours", "", *_head(outcomes), ""]
+    lines = ["# The papers' tables beside ours", "", *_by_paper(outcomes), "", *_head(outcomes), ""]
     for paper in dict.fromkeys(outcome.paper for outcome in outcomes):
         mine = [outcome for outcome in outcomes if outcome.paper == paper]
         lines += [f"## {markdown(paper)}", "", *markdown_table(HEADER, [_row(o) for o in mine], SIDES), ""]
         lines += [*(line for outcome in mine for line in _lines(outcome)), ""]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _by_paper(outcomes: Sequence[TableOutcome]) -> list[str]:
+    """Return one row for each paper: how many of its numbers and claims have which verdict."""
+    numbers = [_with_mark(name, CELL_MARKS[name]) for name in NUMBERS]
+    header = ("paper", *numbers, *(_with_mark(name, claim_mark(name)) for name in CLAIMS))
+    papers = dict.fromkeys(outcome.paper for outcome in outcomes)
+    groups = {paper: [one for one in outcomes if one.paper == paper] for paper in papers}
+    rows = [[markdown(_short(paper)), *map(str, _tally(mine))] for paper, mine in groups.items()]
+    rows.append(["**all**", *(f"**{count}**" for count in _tally(outcomes))])
+    explained = (
+        f"The first {len(NUMBERS)} counts are of printed numbers, the others of claims. Seconds, and all on "
+        "stand-in data, are left out."
+    )
+    return [*markdown_table(header, rows, "l" + "r" * (len(header) - 1)), "", explained]
+
+
+def _with_mark(name: str, mark: str) -> str:
+    return f"{name} {mark}".rstrip()
+
+
+def _tally(outcomes: Iterable[TableOutcome]) -> list[int]:
+    found = [outcome.comparison for outcome in outcomes if outcome.comparison]
+    cells = Counter(cell.verdict for comparison in found for cell in comparison.cells)
+    claims = Counter(claim.verdict for comparison in found for claim in comparison.claims)
+    return [*(cells[name] for name in NUMBERS), *(claims[name] for name in CLAIMS)]
+
+
+def _short(paper: str) -> str:
+    """Return the authors and the venue of a citation, if it is written in that order around a title.
+
+    >>> _short("Sun, Ji and Ye, Hypergraph spectral learning, KDD 2008")
+    'Sun, Ji and Ye, KDD 2008'
+    """
+    found = re.fullmatch(r"(.+? and [^,]+), .+, ([^,]+)", paper)
+    return ", ".join(found.groups()) if found else paper
 
 
 def _head(outcomes: Sequence[TableOutcome]) -> list[str]:
@@ -66,9 +107,8 @@ def _head(outcomes: Sequence[TableOutcome]) -> list[str]:
     cells = _counts(CELL_VERDICTS, (cell.verdict for comparison in found for cell in comparison.cells))
     claims = _counts(CLAIM_COLUMNS, (claim.verdict for comparison in found for claim in comparison.claims))
     return [
-        "Written by `mlrank reproduce all`, from runs of the recipes' default grids. In each row the first "
-        f"{len(CELL_VERDICTS)} counts are of numbers of the paper, the next {len(CLAIM_COLUMNS)} of its claims; "
-        f"`mlrank explain` gives the rule of each: {', '.join(dict.fromkeys([*CELL_VERDICTS, *CLAIM_COLUMNS]))}.",
+        "Written by `mlrank reproduce all`, from runs of the recipes' default grids. `mlrank explain` gives the rule "
+        f"of each verdict: {', '.join(dict.fromkeys([*CELL_VERDICTS, *CLAIM_COLUMNS]))}.",
         "",
         f"- software: mlrank {', '.join(versions) or 'unknown'}, commit {', '.join(commits) or 'unknown'}",
         f"- machine: {markdown('; '.join(machines) or 'unknown')}; every fit with 1 thread",
@@ -91,15 +131,17 @@ def _row(outcome: TableOutcome) -> list[str]:
     found = outcome.comparison
     if found is None:
         return [markdown(outcome.table), outcome.recipe, "not run", *["-"] * (len(HEADER) - 3)]
-    cells = _counts(CELL_VERDICTS, (cell.verdict for cell in found.cells))
-    claims = _counts(CLAIM_COLUMNS, (claim.verdict for claim in found.claims))
-    numbers = (found.n_splits, *cells.values(), *claims.values(), outcome.n_failed)
     linked = f"[{markdown(outcome.table)}]({outcome.page})"
-    return [linked, outcome.recipe, markdown(found.dataset), GRADES[found.grade], *map(str, numbers)]
+    numbers, claims = cells_in_words(found.cells) or "none", claims_in_words(found.claims) or "none"
+    head = [linked, outcome.recipe, markdown(found.dataset), GRADES[found.grade], str(found.n_splits)]
+    return [*head, numbers, claims, str(outcome.n_failed)]
 
 
 def _lines(outcome: TableOutcome) -> list[str]:
     where = f"**{markdown(outcome.table)}, {outcome.recipe}**"
     if outcome.comparison is None:
         return [f"- {where}: not run: {markdown(outcome.problem)}"]
-    return [f"- {where}: {markdown(claim.line)}" for claim in outcome.comparison.claims]
+    claims = outcome.comparison.claims
+    return [
+        f"- {claim_mark(claim.verdict)} {where}: {markdown(claim.line)}".replace("-  ", "- ", 1) for claim in claims
+    ]

@@ -16,6 +16,8 @@ from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features
 __all__ = [
     "SCALERS",
     "SCALINGS",
+    "LogTermScaling",
+    "LogTfidf",
     "MinMax",
     "NoScaling",
     "Scaler",
@@ -273,6 +275,58 @@ class TermScaling:
         return {"scaling": "terms"}
 
 
+@dataclass(frozen=True)
+class LogTermScaling:
+    """Logarithms of counts times the weights of their terms, each row divided by its Euclidean norm.
+
+    Parameters
+    ----------
+    weights : (n_features,) ndarray
+    """
+
+    weights: FloatArray
+    n_constant: int = 0
+    note: str = ""
+
+    def __call__(self, X: Features) -> Features:
+        """Return scaled features of the same kind, ndarray or csr_array."""
+        X = as_features(X)
+        if not issparse(X):
+            dense = np.sign(X) * np.log1p(abs(X)) * self.weights
+            return _divide_rows(dense, _no_zeros(_norms(dense)))
+        data = np.sign(X.data) * np.log1p(abs(X.data)) * self.weights[X.indices]
+        weighted = csr_array((data, X.indices, X.indptr), shape=X.shape)
+        return _divide_rows(weighted, _no_zeros(_norms(weighted)))
+
+    def arrays(self) -> Mapping[str, FloatArray]:
+        """Return the arrays that define the scaling."""
+        return {"weights": self.weights}
+
+    def meta(self) -> Mapping[str, object]:
+        """Return its kind."""
+        return {"scaling": "log_terms"}
+
+
+@dataclass(frozen=True)
+class LogTfidf:
+    """Take counts of terms by their logarithm and rarity: log(1 + count) log(n / df), rows then of length one.
+
+    df is the number of the n training rows that have the term; a term of no row, or of every row, gets weight 0. A
+    value below 0, which is no count, is taken with its sign. After Salton & Buckley, "Term-weighting approaches in
+    automatic text retrieval", Information Processing & Management 24, 1988.
+    """
+
+    def fit(self, X_train: Features) -> Scaling:
+        """Return the scaling of (n_samples, n_features) training features."""
+        X_train = as_features(X_train)
+        n, d = X_train.shape
+        if issparse(X_train):
+            rows = np.bincount(X_train.indices[X_train.data != 0], minlength=d)
+        else:
+            rows = np.count_nonzero(X_train, axis=0)
+        return LogTermScaling(np.where(rows > 0, np.log(n / np.maximum(rows, 1)), 0.0))
+
+
 class TermBlock(NamedTuple):
     """The features of a text, first to last - 1; how many terms are used, and of how many rows each must be."""
 
@@ -307,6 +361,7 @@ SCALERS: Mapping[str, type[Scaler]] = {
     "minmax": MinMax,
     "l2": UnitL2,
     "l1": UnitL1,
+    "log_tfidf": LogTfidf,
 }
 
 # Fitted scalings by what their ``meta()["scaling"]`` says.
@@ -315,6 +370,7 @@ SCALINGS: Mapping[str, type[Scaling]] = {
     "rows": RowScaling,
     "none": Untouched,
     "terms": TermScaling,
+    "log_terms": LogTermScaling,
 }
 
 
@@ -333,6 +389,11 @@ def _column_range(X: Features) -> tuple[FloatArray, FloatArray]:
 def _row_max(X: Features) -> FloatArray:
     largest = abs(X).max(axis=1)
     return np.asarray(largest.toarray().ravel() if issparse(X) else largest)
+
+
+def _norms(X: Features) -> FloatArray:
+    squares = X.multiply(X) if issparse(X) else X * X
+    return np.asarray(np.sqrt(np.asarray(squares.sum(axis=1)).ravel()))
 
 
 def _no_zeros(divisor: FloatArray) -> FloatArray:

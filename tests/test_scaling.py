@@ -17,7 +17,7 @@ def random_matrix(seed: int, n_samples: int = 7, n_features: int = 5) -> np.ndar
 
 
 def test_names():
-    assert set(SCALERS) == {"none", "standard", "minmax", "l2", "l1"}
+    assert set(SCALERS) == {"none", "standard", "minmax", "l2", "l1", "log_tfidf"}
 
 
 def test_none_returns_the_same_object():
@@ -50,6 +50,19 @@ def test_sparse_by_hand():
     minmax = SCALERS["minmax"]().fit(csr_array(DENSE))
     np.testing.assert_allclose(minmax(csr_array(NEW)).toarray(), [[7 / 5, 6.0, 1.0, -1.0]], rtol=1e-14)
     assert (minmax.n_constant, minmax.note) == (2, "sparse features: divided by the largest absolute value")
+
+
+def test_log_tfidf_by_hand():
+    train = np.array([[1.0, 0, 3, 2], [0, 0, 1, 1], [0, 0, 0, 4], [2, 0, 0, 1]])
+    new = np.array([[1.0, 5, 1, 7], [0, 2, 0, 3], [-1, 0, 3, 0]])
+    # Terms 0 and 2 are in two of four rows, term 1 in none, term 3 in all: only the first two count, with log 2 each.
+    first = np.array([1.0, 0, 1, 0]) / np.sqrt(2)
+    third = np.array([-np.log(2), 0, np.log(4), 0]) / np.hypot(np.log(2), np.log(4))
+    for kind in (np.asarray, csr_array):
+        scaled = SCALERS["log_tfidf"]().fit(kind(train))(kind(new))
+        assert issparse(scaled) == (kind is csr_array)
+        dense = scaled.toarray() if issparse(scaled) else scaled
+        np.testing.assert_allclose(dense, [first, np.zeros(4), third], rtol=1e-14)
 
 
 def test_rows_by_hand():

@@ -53,13 +53,15 @@ def plain(value: Any) -> Any:
     ValueError
         For a value that JSON cannot hold, or a key that is not a string.
     """
+    if value is None or type(value) in (bool, int, str):  # most values by far
+        return value
     if isinstance(value, np.generic | np.ndarray):
         return plain(value.tolist())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
+    if isinstance(value, bool | int | str):
         return value
-    if isinstance(value, Mapping):
+    if isinstance(value, dict | Mapping):
         for key in value:
             if not isinstance(key, str):
                 raise ValueError(f"a key in JSON must be a string, found {key!r}")

@@ -12,7 +12,7 @@ from mlrank.arrays import BoolArray, IntArray
 from mlrank.config import ExperimentConfig, GridPoint, MethodConfig
 from mlrank.experiment.data import SplitDataset
 from mlrank.experiment.events import RunName
-from mlrank.experiment.points import equivalent_points, method_inputs, point_of
+from mlrank.experiment.points import GridFit, equivalent_points, method_inputs
 from mlrank.labels import labels_of_rows
 from mlrank.metrics import METRICS, own_names
 from mlrank.records import TrialRecord
@@ -109,7 +109,7 @@ class Cell:
 
     def refit(self, index: int) -> Point:
         """Return a grid point as a fit on the whole training part."""
-        return point_of(self.fit_inputs, self.method, self.grid[index], None)
+        return self._fit(index).point(self.fit_inputs, None)
 
     def trial(self, index: int, fold: int, fraction: float = 1.0) -> Point:
         """Return a grid point as a fit on (a fraction of) the training rows of a fold."""
@@ -117,10 +117,19 @@ class Cell:
         if trial not in self._points:
             search = self.config.search
             place = TrialPlace(fold, search.folds, search.stratified, search.metric, fraction)
-            point = point_of(self.fit_inputs, self.method, self.grid[index], place)
+            point = self._fit(index).point(self.fit_inputs, place)
             self._points[trial] = point
             self._places[point.key] = trial
         return self._points[trial]
+
+    def _fit(self, index: int) -> GridFit:
+        if index not in self._fits:
+            self._fits[index] = GridFit.of(self.method, self.grid[index])
+        return self._fits[index]
+
+    @cached_property
+    def _fits(self) -> dict[int, GridFit]:
+        return {}
 
     @cached_property
     def _points(self) -> dict[Trial, Point]:
@@ -133,7 +142,8 @@ class Cell:
     def mean_of(self, point: Point, journal: Mapping[str, TrialRecord]) -> float | None:
         """Return the mean over folds of a point on all rows; None while a fold is missing or where it has none."""
         index, _, fraction = self._places[point.key]
-        if fraction < 1.0 or any(self.trial(index, fold).key not in journal for fold in self.searched_folds):
+        # The last fold first: where folds come in order, one look mostly tells that some are missing.
+        if fraction < 1.0 or any(self.trial(index, fold).key not in journal for fold in reversed(self.searched_folds)):
             return None
         return self._mean(index, 1.0, journal)
 

@@ -66,13 +66,13 @@ class Coordinator:
                 time.sleep(WAIT_SECONDS)
 
     def _admit_trials(self, task: Task) -> Task:
-        taken = [point for point in task.points if point.key not in self.journal and self.claims.take(point.key)]
+        taken = set(self.claims.take_all(point.key for point in task.points if point.key not in self.journal))
         # Looked up once more after claiming: whoever held the claim filed the trial before giving it up.
         self._refresh()
-        for point in taken:
-            if point.key in self.journal:
-                self.claims.release(point.key)
-        return task.of([point for point in taken if point.key not in self.journal])
+        for key in taken & self.journal.keys():
+            self.claims.release(key)
+        taken -= self.journal.keys()
+        return task.of([point for point in task.points if point.key in taken])
 
     def _refresh(self) -> None:
         added, self.offset = self.folder.journal.read_from(self.offset)

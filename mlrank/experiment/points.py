@@ -1,8 +1,8 @@
 """Grid points as fits: their keys and seeds, and which of them give the same fits."""
 
 from collections.abc import Mapping
-from dataclasses import fields
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, NamedTuple
 
 from mlrank.config import GridPoint, MethodConfig
 from mlrank.imported import is_path
@@ -11,7 +11,7 @@ from mlrank.records.sources import source_hashes
 from mlrank.search import Point
 from mlrank.solvers import SOLVERS, Capabilities
 
-__all__ = ["equivalent_points", "idle_settings", "method_inputs", "point_of"]
+__all__ = ["GridFit", "equivalent_points", "idle_settings", "method_inputs"]
 
 
 def method_inputs(method: MethodConfig) -> tuple[dict[str, object], dict[str, str]]:
@@ -44,20 +44,42 @@ def _sources(method: MethodConfig) -> dict[str, str]:
     return {name: value for place in places for name, value in source_hashes(place).items()}
 
 
-def point_of(inputs: FitInputs, method: MethodConfig, grid: GridPoint, place: TrialPlace | None) -> Point:
-    """Return a grid point as a fit in a fold; with no place, as the one on the whole training part."""
-    point = FitSettings(
-        method.solver,
-        grid.settings,
-        method.threshold,
-        method.threshold_scores,
-        grid.threshold_settings,
-        method.projection,
-        grid.projection_settings,
-    )
-    seed = seed_of(inputs, point, place, _same_model(method, grid))
-    key = trial_key(inputs, point, place)
-    return Point(grid.settings, grid.threshold_settings, key, seed, grid.projection_settings)
+class GridFit(NamedTuple):
+    """A grid point as what keys and seeds are made of, the same for all folds.
+
+    Parameters
+    ----------
+    grid : GridPoint
+    settings : FitSettings
+    alike : FitSettings or None
+        Another solver that gives the same model: both draw by one seed, and agree to the last bit.
+    """
+
+    grid: GridPoint
+    settings: FitSettings
+    alike: FitSettings | None
+
+    @classmethod
+    def of(cls, method: MethodConfig, grid: GridPoint) -> "GridFit":
+        """Return a grid point of a method."""
+        settings = FitSettings(
+            method.solver,
+            grid.settings,
+            method.threshold,
+            method.threshold_scores,
+            grid.threshold_settings,
+            method.projection,
+            grid.projection_settings,
+        )
+        same = _same_model(method, grid)
+        alike = None if same is None else replace(settings, solver=same[0], settings=same[1])
+        return cls(grid, settings, alike)
+
+    def point(self, inputs: FitInputs, place: TrialPlace | None) -> Point:
+        """Return the fit in a fold; with no place, the one on the whole training part."""
+        seed = seed_of(inputs, self.settings, place, self.alike)
+        key = trial_key(inputs, self.settings, place)
+        return Point(self.grid.settings, self.grid.threshold_settings, key, seed, self.grid.projection_settings)
 
 
 def equivalent_points(method: MethodConfig) -> tuple[int, ...]:
@@ -92,10 +114,7 @@ def _plainest(solver: Any) -> Any:
 
 
 def _same_model(method: MethodConfig, point: GridPoint) -> tuple[str, Mapping[str, object]] | None:
-    """Return the other solver and its settings that give the same model as a point; None where there is none.
-
-    Both then draw by the same seed, and their results agree to the last bit.
-    """
+    """Return the other solver and its settings that give the same model as a point; None where there is none."""
     kind = type(_plainest(method.solver_class(**point.settings)))
     key = SOLVERS.key_of(kind)
     if kind is method.solver_class or key is None:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from mlrank.config import ExperimentConfig, load_stored_config
-from mlrank.experiment.points import equivalent_points, point_of
+from mlrank.experiment.points import GridFit, equivalent_points
 from mlrank.records import RunFolder, RunRecord, SearchTrial, TrialRecord
 from mlrank.records.identity import FitInputs, TrialPlace
 
@@ -41,6 +41,7 @@ def _of_run(record: RunRecord, config: ExperimentConfig, journal: Mapping[str, T
     inputs = FitInputs.from_names(record.inputs)
     parts = (("project.", method.projection_axes), ("", method.axes), ("threshold.", method.threshold_axes))
     searched = {f"{part}{name}" for part, axes in parts for name, values in axes if len(values) > 1}
+    fits = {place: GridFit.of(method, grid[place]) for place in set(equivalent)}
     for place, point in enumerate(grid):
         everything = {
             **{f"project.{name}": value for name, value in point.projection_settings.items()},
@@ -50,6 +51,6 @@ def _of_run(record: RunRecord, config: ExperimentConfig, journal: Mapping[str, T
         settings = {name: value for name, value in everything.items() if name in searched}
         for fold in range(record.search.folds or search.folds):
             trial = TrialPlace(fold, search.folds, search.stratified, search.metric)
-            key = point_of(inputs, method, grid[equivalent[place]], trial).key
+            key = fits[equivalent[place]].point(inputs, trial).key
             if key in journal:
                 yield SearchTrial(*record.names, fold, settings, search.metric, journal[key])

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,6 +106,12 @@ class FitInputs:
         """A hash of all inputs."""
         return key_of(**self.by_name())
 
+    @cached_property
+    def drawing(self) -> dict[str, str]:
+        """JSON of what the seed of a fit depends on, by name."""
+        names = ["data", "rows", "scale", "seed"] + ["missing_labels"] * (self.missing_labels is not None)
+        return {name: _text(getattr(self, name)) for name in names}
+
     def by_name(self) -> dict[str, object]:
         """Return the inputs as a run stores them; what is None is left out."""
         alone = {name: getattr(self, name) for name in _ALONE}
@@ -142,6 +148,27 @@ class FitSettings:
     projection: str | None = None
     projection_settings: Mapping[str, object] = field(default_factory=dict)
 
+    @cached_property
+    def texts(self) -> dict[str, str]:
+        """JSON of each field by its name, made once for all folds."""
+        return {entry.name: _text(getattr(self, entry.name)) for entry in dataclasses.fields(self)}
+
+    @cached_property
+    def drawing(self) -> dict[str, str]:
+        """JSON of what the seed of a fit depends on, by its first names: all but the threshold."""
+        parts: dict[str, object] = dict(zip(("solver", "settings"), self._in_first_spelling, strict=True))
+        if self.projection is not None:
+            parts["projection"] = {"kind": self.projection, **self.projection_settings}
+        return {name: _text(part) for name, part in parts.items()}
+
+    @property
+    def _in_first_spelling(self) -> tuple[str, Mapping[str, object]]:
+        """The solver and its settings by the names that they had at first: seeds outlive names."""
+        from mlrank.solvers.aliases import old_spelling  # the solvers take a second to load, which readers need not
+
+        written = old_spelling(self.solver, self.settings)
+        return written.key, written.settings
+
 
 class TrialPlace(NamedTuple):
     """Where a trial belongs: a fold of so many, the search's metric, and the fraction of the training rows."""
@@ -155,8 +182,8 @@ class TrialPlace(NamedTuple):
 
 def trial_key(inputs: FitInputs, point: FitSettings, place: TrialPlace | None) -> str:
     """Return the key of a grid point in a fold; with no place, that of its fit on the whole training part."""
-    where = {} if place is None else place._asdict()
-    return key_of(inputs=inputs.digest, point=vars(point), place=where)
+    where = "{}" if place is None else _joined(_texts_of(place))
+    return _digest(_joined({"inputs": _text(inputs.digest), "point": _joined(point.texts), "place": where}))
 
 
 def run_key(inputs: Mapping[str, object]) -> str:
@@ -164,36 +191,19 @@ def run_key(inputs: Mapping[str, object]) -> str:
     return key_of(**inputs)
 
 
-def seed_of(
-    inputs: FitInputs,
-    point: FitSettings,
-    place: TrialPlace | None,
-    alike: tuple[str, Mapping[str, object]] | None = None,
-) -> int:
+def seed_of(inputs: FitInputs, point: FitSettings, place: TrialPlace | None, alike: FitSettings | None = None) -> int:
     """Return the seed of a fit, whatever its threshold.
 
     Parameters
     ----------
-    alike : (solver, settings) of another solver that gives the same model, and by whose seed it draws, or None
+    alike : FitSettings or None
+        Those of another solver that gives the same model, and by whose seed it draws.
     """
-    parts: dict[str, object] = {"data": inputs.data, "rows": inputs.rows, "scale": inputs.scale, "seed": inputs.seed}
-    if inputs.missing_labels is not None:
-        parts["missing_labels"] = inputs.missing_labels
+    parts = inputs.drawing | (alike or point).drawing
     if place is not None:
-        parts |= {name: getattr(place, name) for name in ("fold", "folds", "stratified", "metric")}
-    solver, settings = _in_first_spelling(*(alike or (point.solver, point.settings)))
-    parts |= {"solver": solver, "settings": settings}
-    if point.projection is not None:
-        parts["projection"] = {"kind": point.projection, **point.projection_settings}
-    return drawn_seed(**parts)
-
-
-def _in_first_spelling(solver: str, settings: Mapping[str, object]) -> tuple[str, Mapping[str, object]]:
-    """Return a solver and its settings by the names that they had at first: seeds outlive names."""
-    from mlrank.solvers.aliases import old_spelling  # the solvers take a second to load, which readers need not
-
-    written = old_spelling(solver, settings)
-    return written.key, written.settings
+        of_place = _texts_of(place)
+        parts |= {name: of_place[name] for name in ("fold", "folds", "stratified", "metric")}
+    return int(_digest(_joined(parts))[:8], 16)
 
 
 def drawn_seed(**parts: Any) -> int:
@@ -236,8 +246,25 @@ def key_of(**parts: Any) -> str:
     >>> key_of(a=1, b={"x": 2.0, "y": 3}) == key_of(b={"y": 3, "x": 2.0}, a=1)
     True
     """
-    text = json.dumps(_canonical(parts), sort_keys=True, separators=(",", ":"))
+    return _digest(_text(parts))
+
+
+def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=12).hexdigest()
+
+
+def _text(value: Any) -> str:
+    return json.dumps(_canonical(value), sort_keys=True, separators=(",", ":"))
+
+
+def _joined(texts: Mapping[str, str]) -> str:
+    """Return the JSON of a mapping from that of its values; names are plain letters and underscores."""
+    return "{" + ",".join(f'"{name}":{texts[name]}' for name in sorted(texts)) + "}"
+
+
+@lru_cache(maxsize=1024)
+def _texts_of(place: TrialPlace) -> dict[str, str]:
+    return {name: _text(value) for name, value in place._asdict().items()}
 
 
 def _canonical(value: Any) -> Any:

@@ -12,7 +12,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -79,14 +79,21 @@ class WorkLocks:
 
     def take(self, key: str) -> bool:
         """Claim `key`; return whether it is now, or was already, this process's."""
-        if key in self.held:
-            return True
-        path = self.folder / key
-        with os_errors("claim work", path):
-            if not self._create(path) and not self._take_over(path):
-                return False
-        self.held.add(key)
-        return True
+        return bool(self.take_all([key]))
+
+    def take_all(self, keys: Iterable[str]) -> list[str]:
+        """Claim each of `keys`; return those that are now, or were already, this process's."""
+        asked = list(keys)
+        paths = {key: self.folder / key for key in asked if key not in self.held}
+        # An interrupt right after a file is made would leave a claim without a name, which counts as alive for long.
+        with signals_held():
+            for key, path in paths.items():
+                if self._create(path):
+                    self.held.add(key)
+        for key, path in paths.items():
+            if key not in self.held and self._take_over(path):
+                self.held.add(key)
+        return [key for key in asked if key in self.held]
 
     def release(self, key: str) -> None:
         """Give up a claim: the work is done, and stored."""
@@ -96,29 +103,31 @@ class WorkLocks:
                 (self.folder / key).unlink()
 
     def _create(self, path: Path) -> bool:
-        # An interrupt right after the file is made would leave a claim without a name, which counts as alive for long.
-        with signals_held():
+        with os_errors("claim work", path):
             try:
                 handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
             except FileExistsError:
                 return False
             try:
-                with open(handle, "w", encoding="utf-8") as file:
-                    file.write(self.owner)
+                os.write(handle, self.owner.encode())
             except OSError:
                 path.unlink()
                 raise
+            finally:
+                os.close(handle)
         return True
 
     def _take_over(self, path: Path) -> bool:
         """Take a stale claim; under a lock, or two processes could each remove the other's new one."""
-        if _owned(path, self._watch.silent):
-            return False
-        with locked(self._lock):
+        with os_errors("claim work", path):
             if _owned(path, self._watch.silent):
                 return False
-            path.unlink(missing_ok=True)
-            return self._create(path)
+            with locked(self._lock):
+                if _owned(path, self._watch.silent):
+                    return False
+                with signals_held():
+                    path.unlink(missing_ok=True)
+                    return self._create(path)
 
     def _clean(self) -> None:
         """Remove what dead processes left behind; under the lock."""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -310,26 +311,38 @@ class Capabilities:
         >>> slrm.uses_unlabeled, slrm.transductive
         (True, False)
         """
-        settings = {one.name for one in fields(solver)} if is_dataclass(solver) else set()
-        kind = getattr(solver, "CERTIFICATE", None)
-        if not isinstance(solver, type) and hasattr(solver, "certificate_kind"):
-            kind = solver.certificate_kind()
+        kind = solver if isinstance(solver, type) else type(solver)
+        if kind not in _CAPABILITIES:
+            _CAPABILITIES[kind] = cls._of_class(kind)
+        found = _CAPABILITIES[kind]
+        if solver is kind:
+            return found
+        kernel, certificate = getattr(solver, "kernel", None), found.certificate
+        if hasattr(solver, "certificate_kind"):
+            certificate = solver.certificate_kind()
+        if (kernel, certificate) == (found.kernel, found.certificate):
+            return found
+        return replace(found, kernel=kernel, certificate=certificate)
+
+    @classmethod
+    def _of_class(cls, kind: type[Any]) -> "Capabilities":
+        settings = {one.name for one in fields(kind)} if is_dataclass(kind) else set()
         return cls(
-            shared=tuple(getattr(solver, "SHARED", ())),
-            uses_unlabeled=bool(getattr(solver, "USES_UNLABELED", False)),
-            transductive=bool(getattr(solver, "TRANSDUCTIVE", False)),
-            uses_known=bool(getattr(solver, "USES_KNOWN", False)),
-            prepares=hasattr(solver, "prepare"),
+            shared=tuple(getattr(kind, "SHARED", ())),
+            uses_unlabeled=bool(getattr(kind, "USES_UNLABELED", False)),
+            transductive=bool(getattr(kind, "TRANSDUCTIVE", False)),
+            uses_known=bool(getattr(kind, "USES_KNOWN", False)),
+            prepares=hasattr(kind, "prepare"),
             draws="seed" in settings,
-            estimates_cost=hasattr(solver, "cost"),
-            has_canonical=hasattr(solver, "canonical"),
-            certificate=kind,
-            states_objective=hasattr(solver, "objective_of"),
-            loads=tuple(getattr(solver, "LOADS", ("numba",))),
-            kernel=getattr(solver, "kernel", None),
-            natural_cut=None if hasattr(solver, "natural_cut") else float(getattr(solver, "NATURAL_CUT", 0.0)),
-            by_place=bool(getattr(solver, "BY_PLACE", False)),
-            sparse_labels=bool(getattr(solver, "SPARSE_LABELS", False)),
+            estimates_cost=hasattr(kind, "cost"),
+            has_canonical=hasattr(kind, "canonical"),
+            certificate=getattr(kind, "CERTIFICATE", None),
+            states_objective=hasattr(kind, "objective_of"),
+            loads=tuple(getattr(kind, "LOADS", ("numba",))),
+            kernel=getattr(kind, "kernel", None),
+            natural_cut=None if hasattr(kind, "natural_cut") else float(getattr(kind, "NATURAL_CUT", 0.0)),
+            by_place=bool(getattr(kind, "BY_PLACE", False)),
+            sparse_labels=bool(getattr(kind, "SPARSE_LABELS", False)),
         )
 
     @classmethod
@@ -348,6 +361,10 @@ class Capabilities:
     def pairwise(self) -> bool:
         """Whether rows are those of a kernel matrix, in training and in scoring: a column for each training row."""
         return self.kernel == "precomputed"
+
+
+# Of each class that was asked for; a search asks for every fit.
+_CAPABILITIES: WeakKeyDictionary[type[Any], Capabilities] = WeakKeyDictionary()
 
 
 def check_positive(solver: Any, *names: str) -> None:

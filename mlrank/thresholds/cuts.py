@@ -31,8 +31,9 @@ def check_scores(scores: FloatArray, Y: BoolArray | None = None, X: Features | N
         raise ValueError(f"scores must have two dimensions, found {scores.ndim}")
     if scores.dtype.kind != "f":
         raise ValueError(f"scores must be real numbers, found {scores.dtype}")
-    wrong = np.argwhere(~np.isfinite(scores))
-    if wrong.size:
+    finite = np.isfinite(scores)
+    if not finite.all():
+        wrong = np.argwhere(~finite)
         row, label = wrong[0]
         raise ValueError(f"scores has {len(wrong)} entries that are not finite, the first in row {row}, label {label}")
     if Y is not None and (Y.dtype != np.bool_ or Y.shape != scores.shape):

@@ -74,7 +74,8 @@ def test_seeds_are_what_they_were_before_keys_had_more_parts():
     refit = {name: value for name, value in parts.items() if name not in PLACE._fields}
     assert seed_of(INPUTS, POINT, None) == int(key_of(**refit)[:8], 16)
     alike = refit | {"solver": "knn", "settings": {"k": 2}}
-    assert seed_of(INPUTS, POINT, None, ("knn", {"k": 2})) == int(key_of(**alike)[:8], 16)
+    other = dataclasses.replace(POINT, solver="knn", settings={"k": 2})
+    assert seed_of(INPUTS, POINT, None, other) == int(key_of(**alike)[:8], 16)
     same = [dataclasses.replace(INPUTS, version="9"), dataclasses.replace(INPUTS, defaults={}, sources={})]
     assert {seed_of(inputs, POINT, PLACE) for inputs in (INPUTS, *same)} == {seed_of(INPUTS, POINT, PLACE)}
 

@@ -7,7 +7,7 @@ import pytest
 from mlrank.config import parse_config
 from mlrank.errors import UserError
 from mlrank.explain import explain
-from mlrank.records.identity import FitInputs, FitSettings, seed_of
+from mlrank.records.identity import FitInputs, FitSettings, drawn_seed, seed_of
 from mlrank.sklearn import MultiLabelRanker
 from mlrank.solvers import SOLVERS
 from mlrank.solvers.aliases import new_key, new_spelling, old_spelling
@@ -58,12 +58,10 @@ def test_grids_are_renamed_value_by_value(old_key, old, key, new):
 
 
 @pytest.mark.parametrize(("old_key", "old", "key", "new"), RENAMED)
-def test_seeds_are_those_of_the_old_names(old_key, old, key, new, monkeypatch):
-    seen = []
-    monkeypatch.setattr("mlrank.records.identity.drawn_seed", lambda **parts: seen.append(parts) or 7)
+def test_seeds_are_those_of_the_old_names(old_key, old, key, new):
     inputs = FitInputs("data", "rows", "none", 0)
-    assert seed_of(inputs, FitSettings(key, new, "zero", "train", {}), None) == 7
-    assert (seen[0]["solver"], seen[0]["settings"]) == (old_key, old)
+    drawn = drawn_seed(data="data", rows="rows", scale="none", seed=0, solver=old_key, settings=old)
+    assert seed_of(inputs, FitSettings(key, new, "zero", "train", {}), None) == drawn
 
 
 def test_a_name_given_twice_is_refused():

@@ -79,10 +79,11 @@ def check(
     * `mlrank datasets check mine.csv --labels "tags:;" --id-column name --one-hot all`
     """
     from mlrank.datasets.doctor import examine, unreadable
+    from mlrank.datasets.formats.base import LoadOptions
     from mlrank.datasets.loading import find_source, load_source
     from mlrank.errors import UserError
 
-    options: dict[str, Any] = {
+    options: LoadOptions = {
         "test": test,
         "labels": parsed_labels(labels),
         "features": features,

@@ -1,7 +1,7 @@
 """``mlrank datasets convert``."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -74,9 +74,10 @@ def convert(
     from mlrank.datasets import load_dataset
     from mlrank.datasets.convert import convert as write
     from mlrank.datasets.formats import format_to_write
+    from mlrank.datasets.formats.base import LoadOptions
 
     key = format_to_write(target, format or old_format).key
-    options: dict[str, Any] = {"test": test, "labels": parsed_labels(labels), "features": features, "impute": impute}
+    options: LoadOptions = {"test": test, "labels": parsed_labels(labels), "features": features, "impute": impute}
     options |= column_options(
         ignore_columns,
         id_column,

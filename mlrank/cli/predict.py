@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -72,14 +72,14 @@ def predict(
     * `zcat new.csv.gz | mlrank predict my.model - --id-column name --out - > labels.csv`
     * `mlrank predict my.model new.csv --proba --out probabilities.csv`
     """
-    from mlrank.datasets.formats.base import TextStyle
+    from mlrank.datasets.formats.base import LoadOptions, TextStyle
     from mlrank.errors import UserError
     from mlrank.models.file import load_model
     from mlrank.prediction import predict_file
 
     if out.exists() and not force:
         raise UserError("this file exists; --force replaces it", out)
-    about: dict[str, Any] = column_options(header=header, separator=separator, decimal=decimal, thousands=thousands)
+    about: LoadOptions = column_options(header=header, separator=separator, decimal=decimal, thousands=thousands)
     with spooled(data, data_format) as source, printed(out, out_format) as target:
         done = predict_file(
             load_model(model),

@@ -13,7 +13,7 @@ class HeldData:
     def __init__(self, data: Any, labels: Any = None, test: Any = None) -> None:
         self.data, self.labels, self.test = data, labels, test
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, object]:
         """Return what is given to `load_dataset` beside the data."""
         return {key: value for key, value in (("labels", self.labels), ("test", self.test)) if value is not None}
 

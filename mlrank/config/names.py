@@ -256,7 +256,7 @@ def foreign_class(name: str, settings: Iterable[str]) -> type[Any]:
     What a results folder says must not make its reader run code, so nothing is imported.
     """
     given = [setting for setting in settings if setting.isidentifier()]
-    namespace: dict[str, Any] = {"fit": _never_fitted}
+    namespace: dict[str, object] = {"fit": _never_fitted}
     if ":" in name:
         _, class_name = _checked_path(name)
         fields: list[tuple[str, Any, Any]] = [(setting, Any, None) for setting in given]

@@ -13,6 +13,7 @@ from mlrank.datasets.catalogue.label_lists import LABEL_LISTS, read_lists
 from mlrank.datasets.columns import ListColumn, TextColumn
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats import Source, format_of
+from mlrank.datasets.formats.base import LoadOptions
 from mlrank.datasets.formats.text import file_stem, shown
 from mlrank.datasets.generated.gaussians import gaussian_classes
 from mlrank.datasets.generated.standin import generate
@@ -99,7 +100,7 @@ def load_dataset(
     UserError
         If the name is unknown, the files are not here, or something in them cannot be understood.
     """
-    options: dict[str, Any] = {
+    options: LoadOptions = {
         "labels": labels,
         "test": test,
         "format": format,
@@ -172,7 +173,7 @@ def find_source(
     return DataSource(format or format_of(parts[0], source), source, file_stem(parts[0])[0], origin)
 
 
-def source_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def source_options(options: LoadOptions) -> LoadOptions:
     """Return the arguments of `load_dataset` as those of `Source`: paths, tuples of names, settings of columns.
 
     Raises
@@ -279,7 +280,7 @@ def _generated(name: str, arguments: Mapping[str, object]) -> Dataset:
     return generator(name, **{key: value for key, value in arguments.items() if key != "generator"})
 
 
-def _of_openml(number: int, test: Any, format: str | None, options: Mapping[str, Any]) -> DataSource:
+def _of_openml(number: int, test: Any, format: str | None, options: LoadOptions) -> DataSource:
     if test is not None or format is not None:
         raise UserError(f"'openml:{number}' is one table; test and format can only be given with a file")
     table = openml_table(number)

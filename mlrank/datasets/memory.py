@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from mlrank.arrays import as_features
 from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats.arrays import label_matrix, real_matrix
-from mlrank.datasets.formats.base import Source
+from mlrank.datasets.formats.base import LoadOptions, Source
 from mlrank.datasets.formats.frames import COLUMN_OPTIONS, FrameTable, read_tables
 from mlrank.datasets.formats.frames.labels import LabelsRead, read_label_columns
 from mlrank.datasets.formats.missing import MissingValues, check_impute, nan_places
@@ -32,7 +32,7 @@ def frame_of(value: Any) -> Any:
     return to_pandas() if callable(to_pandas) else None
 
 
-def dataset_in_memory(value: Any, name: str | None, options: Mapping[str, Any]) -> Dataset:
+def dataset_in_memory(value: Any, name: str | None, options: LoadOptions) -> Dataset:
     """Return data in memory as a data set.
 
     Parameters
@@ -148,7 +148,7 @@ def _arrays(value: Any, label: Any, test: Any, name: str, source: Source) -> Dat
     return Dataset(name, as_features(X), Y, known, names, features, None, "data in memory", fill, (*read.notes, *notes))
 
 
-def _bunch(value: Mapping[str, Any], name: str, options: Mapping[str, Any]) -> Dataset:
+def _bunch(value: Mapping[str, Any], name: str, options: LoadOptions) -> Dataset:
     """Read what scikit-learn's loaders return, such as fetch_openml's."""
     label = value["target"]
     if getattr(label, "ndim", 2) == 1 and not isinstance(label, (list, tuple)):

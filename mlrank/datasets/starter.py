@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from mlrank.datasets.formats import format_of
-from mlrank.datasets.formats.base import Source
+from mlrank.datasets.formats.base import LoadOptions, Source
 from mlrank.datasets.formats.frames import Table, open_table
 from mlrank.datasets.formats.frames.values import (
     column_words,
@@ -41,7 +41,7 @@ MOST_CATEGORIES, ROWS_OF_CATEGORY, WORDS_OF_TEXT = 50, 5, 3
 class Guess:
     """What the columns of a table seem to be, and a sentence on each decision."""
 
-    options: dict[str, Any] = field(default_factory=dict)
+    options: LoadOptions = field(default_factory=dict)
     comments: list[str] = field(default_factory=list)
 
     def add(self, option: str, value: Any, comment: str) -> None:
@@ -88,7 +88,7 @@ def starter_config(path: Path, test: Path | None = None, name: str | None = None
     return _written(stem, options, guess.comments, data)
 
 
-def _written(name: str, options: dict[str, Any], comments: Sequence[str], data: Any) -> str:
+def _written(name: str, options: LoadOptions, comments: Sequence[str], data: Any) -> str:
     spread = np.zeros(0) if issparse(data.X) else data.X.std(axis=0)
     used = spread[spread > 0]
     far = bool(used.size) and used.max() > 10 * used.min()

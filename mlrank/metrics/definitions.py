@@ -13,7 +13,7 @@ true label is unknown are left out of every count and every list, as if the row 
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -78,7 +78,7 @@ def evaluate(
     rankings = Rankings(Y, np.asarray(scores), known)
     shared = {"scores": rankings, "probabilities": rankings, "sets": Confusion(Y, np.asarray(Y_pred), known)}
     found = {name: metric.function(Y, shared[metric.needs]) for name, metric in METRICS.items()}
-    given: dict[str, Any] = {"scores": np.asarray(scores), "sets": np.asarray(Y_pred)}
+    given: dict[str, BoolArray | FloatArray] = {"scores": np.asarray(scores), "sets": np.asarray(Y_pred)}
     return found | {name: measure(name, Y, given[METRICS[name].needs], known) for name in own}
 
 

@@ -6,7 +6,7 @@ import json
 import re
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -237,7 +237,7 @@ class _NpzWriter:
 
     def write(self, block: ScoredBlock) -> None:
         """Write the rows of a block."""
-        found: dict[str, Any] = {"scores": block.scores, "Y_pred": block.Y_pred}
+        found: dict[str, object] = {"scores": block.scores, "Y_pred": block.Y_pred}
         if self.wish.top:
             best = best_labels(block.scores, self.wish.top)
             found = {"labels": best, "scores": np.take_along_axis(block.scores, best, axis=1)}
@@ -317,7 +317,7 @@ class _ParquetWriter:
         import pyarrow as pa
         from pyarrow.parquet import ParquetWriter
 
-        columns: dict[str, Any] = {} if self.wish.id_column is None else {self.wish.id_column: pa.array(block.ids)}
+        columns: dict[str, object] = {} if self.wish.id_column is None else {self.wish.id_column: pa.array(block.ids)}
         if self.wish.top:
             best = best_labels(block.scores, self.wish.top)
             names, values = np.array(self.wish.labels), np.take_along_axis(block.scores, best, axis=1)
@@ -338,7 +338,7 @@ class _ParquetWriter:
             self.writer.close()
 
 
-_WRITERS: Mapping[str, Any] = {
+_WRITERS: Mapping[str, Callable[[IO[bytes], Wish, Path, ExitStack], Writer]] = {
     "csv": _CsvWriter,
     "libsvm": _LibsvmWriter,
     "npz": _NpzWriter,

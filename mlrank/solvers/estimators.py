@@ -86,7 +86,7 @@ def _made(name: str) -> type[Any]:
         made = dataclasses.make_dataclass(name, added, bases=(kind,), frozen=True)
     else:
         # A chain goes through the labels in turn.
-        namespace: dict[str, Any] = {"PLACE": place, "BY_PLACE": "order" in parameters(kind)}
+        namespace: dict[str, object] = {"PLACE": place, "BY_PLACE": "order" in parameters(kind)}
         made = dataclasses.make_dataclass(
             name, _fields_of(kind, nested), bases=(_Estimator,), frozen=True, namespace=namespace
         )

@@ -199,11 +199,10 @@ def test_a_full_disk_leaves_no_claim_without_owner(tmp_path, monkeypatch):
     folder = tmp_path / "claims"
     with WorkLocks(folder) as here:
 
-        def full(handle, *args, **options):
-            os.close(handle)
+        def full(*args):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-        monkeypatch.setattr("builtins.open", full)
+        monkeypatch.setattr("mlrank.records.locks.os.write", full)
         with pytest.raises(UserError, match="cannot claim work: no space left on device"):
             here.take("a")
         monkeypatch.undo()

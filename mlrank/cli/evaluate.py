@@ -60,8 +60,8 @@ def evaluate(
     """Compute the metrics of finished runs again from their stored scores, or evaluate a stored model on labeled data.
 
     Nothing is fitted. A stored value of a run that differs from the one computed now is an error: its files were
-    changed, or another version of mlrank wrote them. Label columns and filled values are those of the model unless
-    options say otherwise.
+    changed, or another version of mlrank wrote them. Label columns, words of labels and filled values are those of the
+    model unless options say otherwise.
 
     Examples:
 

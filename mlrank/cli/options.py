@@ -167,12 +167,15 @@ def parsed_columns(text: str | None) -> int | list[str] | None:
 def parsed_labels(text: str | None) -> object:
     """Return the value of --labels: a path, or `column:separator` as a mapping.
 
-    >>> parsed_labels("names.txt"), parsed_labels("tags:;"), parsed_labels("tags:")
+    >>> parsed_labels("names.txt"), parsed_labels("tags:;"), parsed_labels("tags")
     ('names.txt', {'column': 'tags', 'separator': ';'}, {'column': 'tags', 'separator': None})
     """
     column, colon, separator = (text or "").rpartition(":")
-    if text is None or not colon or len(separator) > 2 or Path(text).exists() or "/" in text or "\\" in text:
+    if text is None or len(separator) > 2 or Path(text).exists() or "/" in text or "\\" in text:
         return text
+    if not colon:
+        # No label file is without an ending; a column of lists needs no separator.
+        return text if Path(text).suffix else {"column": text, "separator": None}
     return {"column": column, "separator": separator or None}
 
 

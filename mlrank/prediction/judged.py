@@ -1,5 +1,6 @@
 """A model judged on labelled data: every metric, on named rows."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -13,6 +14,7 @@ from mlrank.datasets import Dataset, dataset_hash
 from mlrank.datasets.formats import FORMATS, Source, find_format, format_of
 from mlrank.datasets.formats.base import LoadOptions
 from mlrank.datasets.formats.selection import Selection
+from mlrank.datasets.formats.text import file_stem
 from mlrank.datasets.loading import find_source, load_source
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import MetricValue, evaluate
@@ -60,7 +62,7 @@ def judge(
     data : catalogue name or file
     part : "all", "train" or "test"
         Of a data set with an official split; its test part if left out. Else all rows count.
-    format, **options : as of `load_dataset`; label columns are those of the model by default, and missing
+    format, **options : as of `load_dataset`; label columns and words are those of the model by default, and missing
         features are filled as those of the training data were, where the model has the values
 
     Raises
@@ -101,6 +103,13 @@ def _load(
     path = Path(data)
     if path.is_file():
         form = find_format(format or format_of(path, Source((path,))))
+        trained = _trained_with(model)
+        if "one_hot" in form.options and given.keys().isdisjoint(("labels", "label_columns")):
+            # Labels are written as they were in training: in one column of lists, in the same words.
+            if isinstance(trained.get("labels"), dict):
+                given["labels"] = trained["labels"]
+            if "positive" in trained:
+                given.setdefault("positive", trained["positive"])
         if form.by_columns and given.keys().isdisjoint(("labels", "label_columns")):
             given["label_columns"] = model.label_names
             format = form.by_columns
@@ -111,6 +120,15 @@ def _load(
             given.setdefault("impute", dict(zip(model.feature_names, model.fill.tolist(), strict=True)))
     source = find_source(data, format=format, **given)
     return load_source(source), source.key in FORMATS and FORMATS[source.key].numbered
+
+
+def _trained_with(model: StoredModel) -> Mapping[str, Any]:
+    """Return the data set's entry in the configuration that the model was trained with; nothing if it was a name."""
+    name, config = model.header.data.name, model.header.config or {}
+    for entry in config.get("datasets") or ():
+        if isinstance(entry, dict) and name in (entry.get("name"), file_stem(Path(str(entry.get("train"))))[0]):
+            return entry
+    return {}
 
 
 def _rows(dataset: Dataset, part: str | None) -> tuple[IntArray, str]:

@@ -11,7 +11,7 @@ from time import process_time
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_array, save_npz
+from scipy.sparse import csr_array, issparse, save_npz
 
 from mlrank import load_dataset
 from mlrank.datasets import dataset_hash
@@ -93,10 +93,9 @@ def test_labels_in_any_two_words(tmp_path, form, words):
             frame.to_parquet(tmp_path / "d.parquet")
         data = load_dataset(frame if form == "frame" else tmp_path / "d.parquet", label_columns=LABELS)
     check(data)
-    # Of numbers and booleans nothing is to be guessed, but the values of ARFF files are words.
+    # Of numbers nothing is to be guessed, but the values of ARFF files are words.
     plain = words == WORDS["numbers"] or (words == WORDS["fractions"] and form not in ("meka", "sparse"))
-    booleans = words[1].lower() == "true" and form in ("csv", "tsv", "semicolons")
-    assert any("read as 0 and 1" in note for note in data.notes) == (not plain and not booleans)
+    assert any("read as 0 and 1" in note for note in data.notes) == (not plain)
 
 
 @pytest.mark.parametrize(
@@ -757,3 +756,57 @@ def test_the_loop_over_numbers_reads_what_the_library_reads(tmp_path, monkeypatc
     fast = outcome()
     monkeypatch.setattr("mlrank.datasets.formats.frames.reading.plain_table", lambda *_: None)
     assert fast == outcome()
+
+
+def test_words_of_labels_are_those_of_all_parts(tmp_path):
+    # Where an entry is missing the library gives words in place of booleans.
+    (tmp_path / "e.csv").write_text("a,happy\n1,True\n2,\n3,False\n")
+    (tmp_path / "d.csv").write_text("a,happy\n1,True\n2,False\n")
+    data = load_dataset(tmp_path / "d.csv", test=tmp_path / "e.csv", label_columns="happy")
+    assert data.Y[:, 0].tolist() == [True, False, True, False, False]
+    assert data.known[:, 0].tolist() == [True, True, True, False, True]
+    assert data.notes == ("1 label column of 'false' and 'true' read as 0 and 1",)
+
+
+@pytest.mark.parametrize("where", ["features", "labels", "lists"])
+def test_mistakes_in_folders_are_shown_in_their_file(tmp_path, where):
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    (folder / "a.csv").write_text("a,b,tags\n1,0,x;y\n2,1,x\n")
+    row = {"features": "z,1,x", "labels": "3,7,x", "lists": "3,1,x"}[where]
+    (folder / "b.csv").write_text(f"a,b,tags\n\n5,0,y\n{row}\n")
+    labels = {"labels": {"column": "tags"}} if where == "lists" else {"label_columns": "b"}
+    with pytest.raises(UserError) as caught:
+        load_dataset(folder, **labels, **({} if where == "lists" else {"ignore_columns": "tags"}))
+    place = {"features": "b.csv:4:1: column 'a'", "labels": "b.csv:4:3: 'b' takes 0 or 1", "lists": "a.csv:2:5: "}[
+        where
+    ]
+    assert str(caught.value).startswith(f"{folder}/{place}")
+
+
+@pytest.mark.parametrize("impute", [None, "zero"])
+def test_very_many_categories_are_a_sparse_matrix_of_the_same_values(tmp_path, monkeypatch, impute):
+    rng = np.random.default_rng(0)
+    cells = [f"c{i % 40}" for i in rng.permutation(60)]
+    if impute:
+        cells[7] = ""
+    frame = pd.DataFrame({"n": rng.normal(size=60), "city": cells, "l": rng.integers(0, 2, 60)})
+    frame.to_csv(tmp_path / "d.csv", index=False)
+    given = {"label_columns": "l", "one_hot": "city", "impute": impute}
+    dense = load_dataset(tmp_path / "d.csv", **given)
+    monkeypatch.setattr("mlrank.datasets.formats.frames.features.MOST_DENSE", 30)
+    sparse = read("csv", Source((tmp_path / "d.csv",), **{**given, "label_columns": ("l",), "one_hot": ("city",)}))
+    assert not issparse(dense.X)
+    assert issparse(sparse.X)
+    assert sparse.X.toarray().tolist() == dense.X.tolist()
+    assert sparse.X[:, 1:].sum() == 60 - bool(impute)
+    blocks = list(streamed_features(tmp_path / "d.csv", sparse.feature_names, sparse.fill))
+    assert all(issparse(block) for block in blocks)
+    found = np.concatenate([block.toarray() for block in blocks])
+    assert np.isnan(found).any() == bool(impute)
+    assert np.nan_to_num(found, nan=0.0).tolist() == dense.X.tolist()
+
+
+def streamed_features(path, names, fill):
+    selection = Selection(tuple(names), ("l",), "the model", fill)
+    return RowStream(path, selection, "csv", None, 7 * len(names))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import issparse
 
 from mlrank import evaluate, load_dataset, run
 from mlrank.datasets.formats.selection import Selection
@@ -98,7 +99,15 @@ def test_numbers_are_those_of_the_compiled_reader(tmp_path):
         ),
         (HEAD + ROWS.replace(",3,1", ",1"), APART, "d.arff:14: the row has 7 values, the header declares 8"),
         (HEAD + ROWS.replace("blue',", "blue,"), APART, "d.arff:12:20: a cell with an open quotation mark"),
-        (HEAD + "{0 yes}\n", APART, "d.arff:11:1: options of tables, and attributes of text, go with dense rows"),
+        (HEAD + "{0 yes}\n", APART, "d.arff:11: the value of 'body' is missing"),
+        (
+            HEAD + "{0 yes, 0 no}\n",
+            APART,
+            "d.arff:11: expected a new attribute's number up to 7, a blank and its value",
+        ),
+        (HEAD + "{8 yes}\n", APART, "found '8 yes'"),
+        (HEAD + "{1 1, 2 }\n", APART, "found ' 2'"),
+        (HEAD + "{1 1\n", APART, "d.arff:11: the row's closing brace is missing"),
         (HEAD.replace("date", "relational"), APART, "has type relational, which holds no numbers"),
     ],
 )
@@ -126,3 +135,22 @@ def test_predictions_and_evaluation_look_at_no_other_attribute(tmp_path):
     expected = evaluate(whole.Y, model.decision_function(whole.X), model.predict(whole.X))
     assert judged.metrics["hamming_loss"].value == expected["hamming_loss"].value
     assert judged.n_rows == 30
+
+
+SPARSE = r"""{0 yes, 2 'row one', 3 '2020-01-01', 5 1.5, 6 1, 7 'it\'s rain, snow'}
+{1 1, 2 r2 ,3 2020-01-02, 4 'dark blue',5 2e1,7 "sun \"x\""}
+{ 1 ?, 2 007, 3 ?, 5 3, 6 1, 7 ?}
+"""
+
+
+@pytest.mark.parametrize("options", [APART | {"text_columns": "body"}, APART | {"ignore_columns": ["when", "body"]}])
+def test_sparse_rows_are_the_same_table(tmp_path, monkeypatch, options):
+    dense, sparse = (load_dataset(write(tmp_path, HEAD + rows), **options) for rows in (ROWS, SPARSE))
+    assert issparse(sparse.X)
+    assert sparse.X.toarray().tolist() == (dense.X.toarray() if issparse(dense.X) else dense.X).tolist()
+    for name in ("feature_names", "label_names", "ids"):
+        assert getattr(sparse, name) == getattr(dense, name)
+    assert (sparse.Y.tolist(), sparse.known.tolist()) == (dense.Y.tolist(), dense.known.tolist())
+    monkeypatch.setattr("mlrank.datasets.formats.arff.table.BATCH_CELLS", 5)  # two columns at a time
+    again = load_dataset(write(tmp_path, HEAD + SPARSE, "e.arff"), **options)
+    assert (again.X != sparse.X).nnz == 0

@@ -112,7 +112,7 @@ def _read_table(source: Source) -> Dataset:
         features = set(roles_of(source, tables[0]).features) - {item.column for item in source.text_columns or ()}
         hot = [name for name in tables[0].names if name in features & tables[0].nominal]
         source = replace(source, one_hot=tuple(dict.fromkeys([*(source.one_hot or ()), *hot])) or None)
-    return read_tables(source, tables)
+    return read_tables(source, tables, sparse=tables[0].is_sparse)
 
 
 def _refuse_text(header: TableHeader) -> None:
@@ -156,7 +156,8 @@ def _meka_count(header: TableHeader, source: Source) -> int | tuple[str, ...]:
 def _which_labels(path: Path) -> str:
     beside = sorted(entry.name for entry in path.parent.glob("*.xml"))
     hint = f", perhaps {beside[0]}" if len(beside) == 1 else ""
-    return f"an ARFF file does not say which attributes are labels: name the Mulan XML file that does as labels{hint}"
+    message = "an ARFF file does not say which attributes are labels: name the Mulan XML file that does as labels"
+    return f"{message}{hint}, or the attributes in label_columns"
 
 
 def _forgotten(names: list[str], tree: LabelTree) -> list[str]:

@@ -35,10 +35,13 @@ __all__ = [
     "either_way",
     "features_by_name",
     "first_wrong",
+    "mostly_zeros",
 ]
 
 # A column of more different values than these has no categories.
 MOST_CATEGORIES = 1 << 16
+# More 0/1 features of categories than these, which are most of all, are stored as a sparse matrix.
+MOST_DENSE = 1000
 _PLACE = re.compile(r"\d{1,9}\]", re.ASCII)
 
 
@@ -117,10 +120,8 @@ class Categories:
         places = words.map({value: place for place, value in enumerate(self.values)})
         known = places.notna().to_numpy(np.bool_)
         self.n_unknown += int((~known & ~missing).sum())
-        check_room(8 * len(words) * len(self.values), f"{len(self.values)} categories of {shown(self.column)}")
-        values = np.zeros((len(words), len(self.values)))
-        rows = np.flatnonzero(known)
-        values[rows, places[known].to_numpy(np.int64)] = 1.0
+        rows, shape = np.flatnonzero(known), (len(words), len(self.values))
+        values = csr_array((np.ones(rows.size), (rows, places[known].to_numpy(np.int64))), shape=shape)
         return Encoded(values, missing)
 
 
@@ -169,7 +170,8 @@ class Lists:
             if not fits or not np.isfinite(numeric).all():
                 expected = f"a list of {self.width} numbers{' or more' if self.places else ' as in the first row'}"
                 found = f"expected {expected}, found {shown(str(cell))}"
-                raise UserError(f"row {start + row + 1} of column {shown(self.column)}: {found}", table.path)
+                place = table.place(start + row, self.column)
+                raise UserError(f"row {place.row + 1} of column {shown(self.column)}: {found}", place.path)
             values[row] = numeric[used]
         return Encoded(values, missing)
 
@@ -250,6 +252,13 @@ def features_by_name(
         else:
             lacking += [names[place] for place in places]
     return found, lacking
+
+
+def mostly_zeros(features: Sequence[Feature]) -> bool:
+    """Return whether the values of features are to be stored as a sparse matrix: terms, or very many categories."""
+    hot = sum(len(feature.values) for feature in features if isinstance(feature, Categories))
+    many = hot > MOST_DENSE and 2 * hot > sum(len(feature.names) for feature in features)
+    return many or any(isinstance(feature, Terms) for feature in features)
 
 
 def check_feature_names(features: Sequence[Feature], table: Table) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mlrank.datasets.formats.frames.parquet_table import ParquetTable
-from mlrank.datasets.formats.frames.tables import Table, TextTable
+from mlrank.datasets.formats.frames.tables import Place, Table, TextTable
 from mlrank.datasets.formats.text import file_stem, shown
 from mlrank.errors import UserError
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["JoinedTable", "open_table"]
+
+# Rows that are counted at a time.
+BLOCK_ROWS = 1 << 16
 
 
 def open_table(path: Path, key: str, separator: str | None = None, header: bool | None = None, least: int = 2) -> Table:
@@ -84,9 +87,14 @@ class JoinedTable:
         for part in self.parts:
             yield from part.rows(columns, as_written, size)
 
-    def place(self, row: int, column: str) -> tuple[int | None, int | None]:
-        """Return no place: lines are those of a part."""
-        return None, None
+    def place(self, row: int, column: str) -> Place:
+        """Return the place in the part that has the row."""
+        for part in self.parts:
+            size = sum(map(len, part.rows([column], [column], BLOCK_ROWS)))
+            if row < size:
+                return part.place(row, column)
+            row -= size
+        return Place(self.path, row)
 
 
 def _whole(table: Table, columns: Sequence[str], as_written: bool) -> "pd.DataFrame":

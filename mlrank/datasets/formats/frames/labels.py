@@ -101,22 +101,24 @@ def read_label_columns(
                     cells[part, place] = text
                 else:
                     Y[part][:, place], known[part][:, place] = quick
-                    words[place] |= {"1"} if Y[part][:, place].any() else set()
-                    words[place] |= {"0"} if (~Y[part][:, place] & known[part][:, place]).any() else set()
+                    # Of text, that words are read as marks is told; a frame may hold the marks as such.
+                    there, absent = ("true", "false") if table.is_text and column.dtype.kind == "b" else ("1", "0")
+                    words[place] |= {there} if Y[part][:, place].any() else set()
+                    words[place] |= {absent} if (~Y[part][:, place] & known[part][:, place]).any() else set()
             start += frame.shape[1]
-    there = normal_words(positive)
+    given = normal_words(positive)
     guessed: dict[tuple[str, ...], int] = {}
     for place, found in enumerate(words):
-        negative = negative_of(frozenset(found), there)
+        negative = negative_of(frozenset(found), given)
         if negative is None:
             raise _not_two(tables, names[place], place, found, cells)
         pair = tuple(sorted(found))
-        if found - {"0", "1"} or there & found:
+        if found - {"0", "1"} or given & found:
             guessed[pair] = guessed.get(pair, 0) + 1
         for part in range(len(tables)):
             if (part, place) in cells:
                 Y[part][:, place] = known[part][:, place] & ~cells[part, place].isin(negative).to_numpy(np.bool_)
-            elif "1" in negative:
+            elif negative & {"1", "true"}:
                 Y[part][:, place] = known[part][:, place] & ~Y[part][:, place]
     notes = [
         f"{count} label column{'s' * (count > 1)} of {' and '.join(map(shown, pair))} read as 0 and 1"
@@ -239,13 +241,12 @@ def _lists(table: Table, spec: ListColumn, column: "pd.Series[Any]") -> list[lis
     for row, (word, absent) in enumerate(zip(words, missing, strict=True)):
         value = [] if word == "" else None if absent else _parsed(word)
         if value is None and not absent:
-            line, place = table.place(row, spec.column)
             marks = [mark for mark in ";|, " if mark in word]
             hint = f", perhaps {shown(marks[0])}" if marks else ""
             message = (
                 f"column {shown(spec.column)} holds no list, found {shown(word)}: set the separator of labels{hint}"
             )
-            raise UserError(message, table.path, line, place)
+            raise cell_error(table, row, spec.column, message)
         rows.append(value)
     return rows
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlrank.datasets.formats.arrays import check_whole_number, error_text
-from mlrank.datasets.formats.frames.tables import check_names
+from mlrank.datasets.formats.frames.tables import Place, check_names
 from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError
 
@@ -77,9 +77,9 @@ class ParquetTable:
                 self._check_whole(batch)
                 yield batch.to_pandas()[list(columns)]
 
-    def place(self, row: int, column: str) -> tuple[int | None, int | None]:
-        """Return no place: the file has no lines."""
-        return None, None
+    def place(self, row: int, column: str) -> Place:
+        """Return the row: the file has no lines."""
+        return Place(self.path, row)
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:

@@ -21,6 +21,7 @@ from mlrank.datasets.formats.frames.features import (
     check_feature_names,
     either_way,
     features_by_name,
+    mostly_zeros,
     not_dates,
 )
 from mlrank.datasets.formats.frames.labels import (
@@ -82,7 +83,9 @@ class Roles(NamedTuple):
     ignored: tuple[str, ...]
 
 
-def read_tables(source: Source, tables: Sequence[Table], labels: LabelsRead | None = None) -> Dataset:
+def read_tables(
+    source: Source, tables: Sequence[Table], labels: LabelsRead | None = None, sparse: bool = False
+) -> Dataset:
     """Return the tables of a source's parts as one data set.
 
     Parameters
@@ -90,6 +93,7 @@ def read_tables(source: Source, tables: Sequence[Table], labels: LabelsRead | No
     source : Source
     tables : the training part, and perhaps the test part
     labels : those of another file, if they are not in the tables
+    sparse : whether X is to be sparse whatever the columns are
 
     Raises
     ------
@@ -109,7 +113,7 @@ def read_tables(source: Source, tables: Sequence[Table], labels: LabelsRead | No
     plain = _numbers_alone(source, tables, roles)
     if plain is None:
         columns = _features(source, tables, roles) if source.only is None else _asked_for(source, tables[0])
-        X, missing, sizes = _values(source, tables, columns)
+        X, missing, sizes = _values(source, tables, columns, sparse)
         if isinstance(roles.labels, ListColumn):
             labels = read_list_column(tables, roles.labels)
         elif labels is None:
@@ -315,12 +319,12 @@ def _numerals(source: Source, table: Table, columns: Sequence["pd.Series[Any]"])
 
 
 def _values(
-    source: Source, tables: Sequence[Table], columns: Sequence[Feature]
+    source: Source, tables: Sequence[Table], columns: Sequence[Feature], sparse: bool
 ) -> tuple[Features, MissingValues, list[int]]:
     """Return X of all parts, the missing cells and the numbers of rows."""
     width = sum(len(feature.names) for feature in columns)
     check_columns(width, "feature", tables[0].path)
-    sparse = any(isinstance(feature, Terms) for feature in columns)
+    sparse = sparse or mostly_zeros(columns)
     missing, parts, sizes, start = MissingValues(), [], [], 0
     for table in tables:
         X = _part_values(source, table, columns, missing, start, sparse)
@@ -354,26 +358,23 @@ def _part_values(
         if not run:
             found = [([place], frame.iloc[:, i]) for i, place in enumerate(places)]
         for some, values in found:
-            gone: BoolArray
             if run:
-                gone = np.isnan(values)
+                rows, cells = np.nonzero(np.isnan(values))
             else:
                 encoded = columns[some[0]].encode(table, values)
-                values = encoded.values
-                gone = np.repeat(encoded.missing[:, None], values.shape[1], axis=1)
+                values, rows = encoded.values, np.flatnonzero(encoded.missing)
+                rows, cells = np.repeat(rows, values.shape[1]), np.tile(np.arange(values.shape[1]), rows.size)
             at = int(firsts[some[0]])
-            if gone.any():
-                rows, cells = np.nonzero(gone)
+            if rows.size:
                 if source.impute is None:
                     place = int(np.searchsorted(firsts, at + int(cells[0]), side="right")) - 1
                     raise _is_missing(table, columns[place].column, int(rows[0]))
                 missing.add_cells((first_row + rows, at + cells), (_NO_CELLS, _NO_CELLS))
             if sparse:
-                blocks[at] = csr_array(values if issparse(values) else np.where(gone, 0.0, values))
+                blocks[at] = csr_array(values if issparse(values) else np.nan_to_num(values, nan=0.0))
             else:
-                X[:, at : at + values.shape[1]] = values
-                if gone.any():
-                    X[rows, at + cells] = 0.0
+                X[:, at : at + values.shape[1]] = values.toarray() if issparse(values) else values
+                X[rows, at + cells] = 0.0
     if sparse:
         return csr_array(hstack([blocks[at] for at in sorted(blocks)], format="csr"))
     return X if X is not None else np.empty((0, int(firsts[-1])))

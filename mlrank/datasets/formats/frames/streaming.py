@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array, hstack
+from scipy.sparse import csr_array, hstack, issparse
 
 from mlrank.arrays import Features
 from mlrank.datasets.formats.base import StreamRequest
@@ -12,9 +12,9 @@ from mlrank.datasets.formats.frames.features import (
     Categories,
     Feature,
     Number,
-    Terms,
     either_way,
     features_by_name,
+    mostly_zeros,
 )
 from mlrank.datasets.formats.frames.tables import Table
 from mlrank.datasets.formats.frames.values import (
@@ -58,7 +58,7 @@ def stream_tables(request: StreamRequest, table: Table) -> Iterator[Features]:
             raise UserError(unknown_name("id column", request.id_column, map(plain_name, table.names)), request.path)
         columns = list(dict.fromkeys([*columns, request.id_column]))
         written = [*written, request.id_column]
-    sparse = any(isinstance(feature, Terms) for feature, _ in found)
+    sparse = mostly_zeros([feature for feature, _ in found])
     done = 0
     plain = [feature.column for feature, _ in found if isinstance(feature, Number)]
     for frame, how in _frames(request, table, columns, written, plain):
@@ -137,7 +137,9 @@ def _selected(
         order = [place for _, (place,) in found]
         X = np.empty((len(frame), n))
         X[:, order] = frame[names].to_numpy(np.float64, na_value=np.nan)
-        _check_complete(request, X, done)
+        rows, columns = np.nonzero(np.isnan(X))
+        if rows.size:
+            _check_complete(request, request.selection.features[columns[0]], done + int(rows[0]))
         return X
     X = np.empty((len(frame), 0 if sparse else n))
     blocks: list[Any] = []
@@ -148,24 +150,20 @@ def _selected(
         encoded = feature.encode(table, frame[feature.column], done)
         values = encoded.values
         if encoded.missing.any():
-            values = values.copy()
-            values[encoded.missing] = np.nan
+            rows = np.flatnonzero(encoded.missing)
+            _check_complete(request, feature.names[0], done + int(rows[0]))
+            values = values.toarray() if issparse(values) else values.copy()
+            values[rows] = np.nan
         if sparse:
             blocks.append(csr_array(values))
             order += places
         else:
-            X[:, places] = values
-    if not sparse:
-        _check_complete(request, X, done)
-        return X
-    return csr_array(csr_array(hstack(blocks, format="csr"))[:, np.argsort(order)])
+            X[:, places] = values.toarray() if issparse(values) else values
+    return csr_array(csr_array(hstack(blocks, format="csr"))[:, np.argsort(order)]) if sparse else X
 
 
-def _check_complete(request: StreamRequest, X: Any, done: int) -> None:
-    if request.selection.fill is not None:
-        return
-    rows, columns = np.nonzero(np.isnan(X))
-    if rows.size:
-        name = shown(request.selection.features[columns[0]])
-        message = f"row {done + rows[0] + 1}: the value of {name} is missing, so it has no score"
+def _check_complete(request: StreamRequest, name: str, row: int) -> None:
+    """Refuse a missing value where nothing fills it."""
+    if request.selection.fill is None:
+        message = f"row {row + 1}: the value of {shown(name)} is missing, so it has no score"
         raise UserError(message, request.path)

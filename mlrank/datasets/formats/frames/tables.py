@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from mlrank.datasets.formats.frames.widths import PIECE, CountedRows, Widths, cells_of
 from mlrank.datasets.formats.growth import Growth
@@ -21,11 +21,20 @@ from mlrank.errors import UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["FrameTable", "Table", "TextTable", "cell_error", "check_names"]
+__all__ = ["FrameTable", "Place", "Table", "TextTable", "cell_error", "check_names"]
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 # What the library takes for a missing number at once; other spellings of words.MISSING are looked up afterwards.
 NA_VALUES = ["", "?", "NA", "N/A", "n/a", "#N/A", "nan", "NaN", "-nan", "-NaN", "null", "NULL", "None", "<NA>"]
+
+
+class Place(NamedTuple):
+    """Where a cell stands: the file, the number of its row in it, and its line and column where the file has lines."""
+
+    path: Path
+    row: int
+    line: int | None = None
+    column: int | None = None
 
 
 class Table(Protocol):
@@ -64,15 +73,15 @@ class Table(Protocol):
         """Yield blocks of about so many rows with the columns, those of `as_written` as text."""
         ...
 
-    def place(self, row: int, column: str) -> tuple[int | None, int | None]:
-        """Return the line and the column of text where a cell stands; None where the table has no lines."""
+    def place(self, row: int, column: str) -> Place:
+        """Return where a cell stands."""
         ...
 
 
 def cell_error(table: Table, row: int, column: str, message: str) -> UserError:
     """Return an error at the place of a cell, or with the number of its row where the table has no lines."""
-    line, place = table.place(row, column)
-    return UserError(message if line is not None else f"row {row + 1}: {message}", table.path, line, place)
+    path, row, line, place = table.place(row, column)
+    return UserError(message if line is not None else f"row {row + 1}: {message}", path, line, place)
 
 
 def check_names(path: Path, names: Sequence[str], line: int | None = None) -> None:
@@ -125,9 +134,9 @@ class FrameTable:
         for start in range(0, len(frame), size):
             yield frame.iloc[start : start + size]
 
-    def place(self, row: int, column: str) -> tuple[int | None, int | None]:
-        """Return no place: a frame has no lines."""
-        return None, None
+    def place(self, row: int, column: str) -> Place:
+        """Return the row: a frame has no lines."""
+        return Place(self.path, row)
 
 
 @dataclass
@@ -396,12 +405,12 @@ class TextTable:
                     raise UserError(message, self.path, line, cells[-1] + 1 if "\n" not in text[: cells[-1]] else None)
                 raise UserError(message, self.path, line, len(text.rpartition("\n")[2]) + 1)
 
-    def place(self, row: int, column: str) -> tuple[int | None, int | None]:
+    def place(self, row: int, column: str) -> Place:
         """Return the line and the column of text where a cell stands."""
         for number, (line, text, cells) in enumerate(self.records()):
             if number == row:
-                return line, None if "\n" in text else cells[self.names.index(column)] + 1
-        return None, None
+                return Place(self.path, row, line, None if "\n" in text else cells[self.names.index(column)] + 1)
+        return Place(self.path, row)
 
     def _not_utf8(self) -> UserError:
         try:

@@ -784,7 +784,7 @@ def test_mistakes_in_folders_are_shown_in_their_file(tmp_path, where):
     assert str(caught.value).startswith(f"{folder}/{place}")
 
 
-@pytest.mark.parametrize("impute", [None, "zero"])
+@pytest.mark.parametrize("impute", [None, "mean"])
 def test_very_many_categories_are_a_sparse_matrix_of_the_same_values(tmp_path, monkeypatch, impute):
     rng = np.random.default_rng(0)
     cells = [f"c{i % 40}" for i in rng.permutation(60)]
@@ -799,12 +799,10 @@ def test_very_many_categories_are_a_sparse_matrix_of_the_same_values(tmp_path, m
     assert not issparse(dense.X)
     assert issparse(sparse.X)
     assert sparse.X.toarray().tolist() == dense.X.tolist()
-    assert sparse.X[:, 1:].sum() == 60 - bool(impute)
     blocks = list(streamed_features(tmp_path / "d.csv", sparse.feature_names, sparse.fill))
     assert all(issparse(block) for block in blocks)
     found = np.concatenate([block.toarray() for block in blocks])
-    assert np.isnan(found).any() == bool(impute)
-    assert np.nan_to_num(found, nan=0.0).tolist() == dense.X.tolist()
+    assert found.tolist() == dense.X.tolist()
 
 
 def streamed_features(path, names, fill):

@@ -103,7 +103,7 @@ def test_numbers_are_those_of_the_compiled_reader(tmp_path):
         (
             HEAD + "{0 yes, 0 no}\n",
             APART,
-            "d.arff:11: expected a new attribute's number up to 7, a blank and its value",
+            "d.arff:11: expected a new attribute's number up to 7, a blank and",
         ),
         (HEAD + "{8 yes}\n", APART, "found '8 yes'"),
         (HEAD + "{1 1, 2 }\n", APART, "found ' 2'"),

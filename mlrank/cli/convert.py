@@ -43,6 +43,10 @@ def convert(
     ] = None,
     old_format: Annotated[str | None, typer.Option("--to", hidden=True)] = None,
     force: Force = False,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option("--drop", metavar="KIND", help="ids, groups or folds of the rows to leave out; repeatable."),
+    ] = None,
     test: TestFile = None,
     labels: LabelFile = None,
     features: FeatureFile = None,
@@ -70,9 +74,11 @@ def convert(
 
     * `mlrank datasets convert yeast yeast.svm`
     * `mlrank datasets convert mine.csv mine.arff --label-columns -6 --format meka`
+    * `mlrank datasets convert mine.csv mine.svm --label-columns "y_*" --id-column name --drop ids`
     """
     from mlrank.datasets import load_dataset
     from mlrank.datasets.convert import convert as write
+    from mlrank.datasets.convert import without
     from mlrank.datasets.formats import format_to_write
     from mlrank.datasets.formats.base import LoadOptions
 
@@ -92,7 +98,7 @@ def convert(
         thousands,
     )
     options |= {"label_columns": parsed_columns(label_columns), "format": source_format, "zero_based": zero_based}
-    written = write(load_dataset(data, **options), target, key, replace_files=force)
+    written = write(without(load_dataset(data, **options), drop or ()), target, key, replace_files=force)
     from mlrank.yamlfile import dump_yaml
 
     plain = {name: str(value) if isinstance(value, Path) else value for name, value in written.items()}

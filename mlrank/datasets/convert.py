@@ -2,6 +2,8 @@
 
 import os
 import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +15,13 @@ from mlrank.datasets.dataset import Dataset
 from mlrank.datasets.formats import find_format, read
 from mlrank.datasets.formats.base import LoadOptions, WriteJob
 from mlrank.datasets.loading import find_source
-from mlrank.errors import UserError, os_errors
+from mlrank.errors import UserError, os_errors, unknown_name
 from mlrank.labels import LabelMatrix, sparse_labels
 
-__all__ = ["convert"]
+__all__ = ["convert", "without"]
+
+# What a data set may say of its rows, beside features and labels.
+ROW_KINDS = ("ids", "groups", "folds")
 
 
 def convert(dataset: Dataset, target: Path, key: str, *, replace_files: bool = False) -> LoadOptions:
@@ -69,6 +74,23 @@ def convert(dataset: Dataset, target: Path, key: str, *, replace_files: bool = F
     return {"train": target, **moved}
 
 
+def without(dataset: Dataset, kinds: Sequence[str]) -> Dataset:
+    """Return a data set without some of what it says of its rows: ids, groups, folds.
+
+    Raises
+    ------
+    UserError
+        If it does not say that, or there is no such kind.
+    """
+    for kind in kinds:
+        if kind not in ROW_KINDS:
+            raise UserError(unknown_name("kind to drop", kind, ROW_KINDS))
+        if getattr(dataset, kind) is None:
+            raise UserError(f"has no {kind} of its rows to be dropped", dataset.name)
+    gone: dict[str, Any] = dict.fromkeys(kinds)
+    return replace(dataset, **gone)
+
+
 def _again(train: Path, options: LoadOptions) -> Dataset | UserError:
     try:
         return read(options["format"], find_source(train, **options).source)
@@ -94,10 +116,11 @@ def _difference(dataset: Dataset, again: Dataset) -> str:
         return "read again, other label entries are unknown"
     if not _equal(again.X, dataset.X):
         return "read again, the features have other values"
-    for name in ("ids", "groups", "folds"):
+    for name in ROW_KINDS:
         mine, other = getattr(dataset, name), getattr(again, name)
         if (mine is None) != (other is None) or (mine is not None and not np.array_equal(mine, other)):
-            return f"the {name} of its rows have no place in it; csv, tsv and parquet have one"
+            where = "csv, tsv and parquet have one"
+            return f"the {name} of its rows have no place in it; {where}, or drop them: --drop {name}"
     if dataset.text:
         return "the terms of its texts are counted and weighted anew in each split; keep the texts"
     if (again.official is None) != (dataset.official is None):

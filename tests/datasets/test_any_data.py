@@ -808,3 +808,47 @@ def test_very_many_categories_are_a_sparse_matrix_of_the_same_values(tmp_path, m
 def streamed_features(path, names, fill):
     selection = Selection(tuple(names), ("l",), "the model", fill)
     return RowStream(path, selection, "csv", None, 7 * len(names))
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (["1'234.5", "1"], [1234.5, 1]),
+        (["1'234", "12'345'678"], [1234, 12345678]),
+        (["1\u2019234,5", "0,25"], [1234.5, 0.25]),
+        (["1 234,5", "1 000"], [1234.5, 1000]),
+        (["-1\u202f234,5", "1\u202f000"], [-1234.5, 1000]),
+        (["1\u00a0234.5", "2e3"], [1234.5, 2000]),
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_marks_between_thousands(tmp_path, cells, expected, ending):
+    frame = pd.DataFrame({"a": cells, "l": [0, 1]})
+    path = tmp_path / f"d.{ending}"
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    data = load_dataset(path, label_columns="l")
+    assert data.X[:, 0].tolist() == expected
+    assert any("thousands between" in note for note in data.notes)
+    selection = Selection(("a",), ("l",), "the model", None)
+    assert next(iter(RowStream(path, selection))).ravel().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("columns", "cell"),
+    [
+        ({"a": ["1'234", "2"], "b": ["1 234", "1"]}, "1'234"),
+        ({"a": ["1'234", "2"], "b": ["1,234.5", "1"]}, "1'234"),
+        ({"a": ["1'234", "2"], "b": ["1,234", "1"]}, "1'234"),
+    ],
+)
+def test_more_than_one_way_to_write_thousands_is_refused(columns, cell):
+    with pytest.raises(UserError, match=f"written in more than one way, such as .{cell}.: set decimal and thousands"):
+        load_dataset(pd.DataFrame({**columns, "l": [0, 1]}), label_columns="l")
+    data = load_dataset(pd.DataFrame({"a": columns["a"], "l": [0, 1]}), label_columns="l", thousands="'")
+    assert data.X[:, 0].tolist() == [1234, 2]
+
+
+@pytest.mark.parametrize("cell", ["12'34", "1 2", "1_000", "1,2,3"])
+def test_digits_that_are_no_number_name_the_options(cell):
+    with pytest.raises(UserError, match="set decimal and thousands to say how numbers are written"):
+        load_dataset(pd.DataFrame({"a": [cell, "1"], "l": [0, 1]}), label_columns="l")

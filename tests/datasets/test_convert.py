@@ -13,7 +13,7 @@ from mlrank import load_dataset
 from mlrank.cli.datasets import app
 from mlrank.config import parse_config
 from mlrank.datasets import Dataset, dataset_hash
-from mlrank.datasets.convert import convert
+from mlrank.datasets.convert import convert, without
 from mlrank.datasets.formats import FORMATS, format_to_write
 from mlrank.errors import UserError
 
@@ -177,3 +177,18 @@ def test_any_names_are_kept_or_refused(tmp_path, labels, features, key, sparse):
     except UserError:
         return
     assert_same(again(written), data)
+
+
+def test_what_rows_are_called_may_be_dropped(tmp_path):
+    (tmp_path / "d.csv").write_text("name,who,a,l\nx,1,2,1\ny,1,3,0\nz,2,4,1\n")
+    data = load_dataset(tmp_path / "d.csv", label_columns="l", id_column="name", group_column="who")
+    with pytest.raises(UserError, match=r"the ids of its rows have no place in it; .* or drop them: --drop ids"):
+        convert(data, tmp_path / "d.svm", "libsvm")
+    options = convert(without(data, ["ids", "groups"]), tmp_path / "d.arff", "mulan")
+    again = load_dataset(options.pop("train"), **options)
+    assert (again.X.tolist(), again.Y.tolist(), again.ids) == (data.X.tolist(), data.Y.tolist(), None)
+    assert (data.ids, data.groups.tolist()) == (("x", "y", "z"), [0, 0, 1])
+    with pytest.raises(UserError, match="has no folds of its rows to be dropped"):
+        without(data, ["folds"])
+    with pytest.raises(UserError, match="Did you mean 'ids'"):
+        without(data, ["id"])

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from mlrank.arrays import BoolArray, Features
 from mlrank.datasets.columns import TextColumn
 from mlrank.datasets.formats.frames.tables import Table, cell_error
-from mlrank.datasets.formats.frames.values import Numerals, is_dates, is_none, missing_words, numbers, plain_text
+from mlrank.datasets.formats.frames.values import MARKS, Numerals, is_dates, is_none, missing_words, numbers, plain_text
 from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError
 from mlrank.room import check_room
@@ -310,6 +310,8 @@ def not_dates(table: Table, column: str) -> UserError:
 def either_way(cell: str, path: Path) -> UserError:
     """Return the error of a table whose numbers may be written in two ways."""
     message = f"{shown(cell)} is one number with a decimal comma and another with thousands"
+    if any(mark in cell for mark in MARKS):
+        message = f"numbers are written in more than one way, such as {shown(cell)}"
     return UserError(f"{message}: set decimal and thousands, such as decimal: ','", path)
 
 
@@ -321,7 +323,7 @@ def first_wrong(table: Table, name: str, column: "pd.Series[Any]", wrong: BoolAr
     missing = int(missing_words(plain_text(column)).sum())
     if isinstance(cell, (float, np.floating)) and np.isinf(cell):
         message = f"{shown(name)} is infinite"
-    elif found.strip("'").replace(",", "").replace(".", "").lstrip("+-").isdigit():
+    elif re.sub(r"[,.'\u2019\s_]", "", found).lstrip("+-").isdigit():
         message = f"column {shown(name)} holds {found}: set decimal and thousands to say how numbers are written"
     elif wrong.sum() > (len(column) - missing) / 2:
         cure = "one_hot for categories, text_columns for text, ignore_columns or id_column for none of it"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = [
+    "MARKS",
     "PLAIN",
     "Numerals",
     "column_words",
@@ -52,8 +53,10 @@ class Numerals:
     @property
     def note(self) -> str:
         """What is to be shown where numbers are not written as usual."""
-        kind = "decimal commas" if self.decimal == "," else f"thousands between {shown(self.thousands)}"
-        return f"numbers read with {kind}"
+        commas = ["decimal commas"] if self.decimal == "," else []
+        if self.thousands and (not commas or self.thousands != "."):
+            commas.append(f"thousands between {shown(self.thousands)}")
+        return f"numbers read with {' and '.join(commas)}"
 
     def pattern(self) -> str:
         """Return the regular expression of a number that `normal` turns into a plain one."""
@@ -71,6 +74,8 @@ class Numerals:
 PLAIN = Numerals()
 _COMMA = re.compile(r"[-+]?\d*,\d+|[-+]?\d{1,3}(?:\.\d{3})+,\d+")
 _GROUPS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+# Marks between thousands that no other number has: apostrophes and blanks, as in 1'234.5 and 1 234,5.
+MARKS = ("'", "\u2019", " ", "\u00a0", "\u202f")
 
 
 def numerals_set(decimal: str | None, thousands: str | None, path: Path) -> Numerals | None:
@@ -92,14 +97,15 @@ def numerals_set(decimal: str | None, thousands: str | None, path: Path) -> Nume
 def guess_numerals(columns: Iterable["pd.Series[Any]"]) -> Numerals | str:
     """Return how the columns of text that are no plain numbers write numbers.
 
-    A column counts if all its cells are numbers in one of the two ways: 1.234,5 with a decimal comma, 1,234.5 with
-    thousands. Cells such as 1,234 fit both; some cell must tell them apart.
+    A column counts if all its cells are numbers in one way: 1.234,5 with a decimal comma, 1,234.5 with thousands, or
+    1'234.5 and 1 234,5 with another mark between thousands. Cells such as 1,234 fit two ways; others must tell which.
 
     Returns
     -------
     Numerals, or the first cell that may be either
     """
     decimal, thousands, unclear = False, False, ""
+    marked: dict[str, str] = {}
     for column in columns:
         words = plain_text(column)
         words = words[~missing_words(words)]
@@ -114,6 +120,13 @@ def guess_numerals(columns: Iterable["pd.Series[Any]"]) -> Numerals | str:
             thousands = True
         elif as_groups.all():
             unclear = unclear or str(other.iloc[0])
+        elif (mark := _mark_of(other)) is not None:
+            marked.setdefault(mark, str(other.iloc[0]))
+            decimal = decimal or bool(other.str.contains(",", regex=False).any())
+    if marked:
+        # One mark for all; what a comma means beside it a cell of one group and no fraction does not say.
+        (mark, cell), *more = marked.items()
+        return cell if more or thousands or (unclear and not decimal) else Numerals("," if decimal else ".", mark)
     if decimal and thousands:
         return unclear or "1,234"
     if decimal:
@@ -121,6 +134,17 @@ def guess_numerals(columns: Iterable["pd.Series[Any]"]) -> Numerals | str:
     if thousands:
         return Numerals(".", ",")
     return unclear if unclear else PLAIN
+
+
+def _mark_of(words: "pd.Series[str]") -> str | None:
+    """Return the mark that stands between the thousands of all numbers that have any; None if they are none such."""
+    for mark in MARKS:
+        if words.str.contains(mark, regex=False).any():
+            for point in (".", ","):
+                if words.str.fullmatch(Numerals(point, mark).pattern()).all():
+                    return mark
+            return None
+    return None
 
 
 def is_numeric(column: "pd.Series[Any]") -> bool:

@@ -282,23 +282,28 @@ def certify_binary(solver: Any, model: Any, train: TrainingSet) -> Proof:
     mixed = positive.any(axis=0) & negative.any(axis=0)
     slack = np.maximum(LONG(0), 1 - signs * (rows.outputs() + b)) * (signs != 0) * mixed
     squared = solver.loss == "squared_hinge"
-    zero = C * (signs[:, mixed] != 0).sum()
-    primal = np.trace(rows.inner()) / 2 + C * ((slack**2).sum() if squared else slack.sum())
-    if squared:
+    augmented = squared or solver.bias == "augmented"
+    # What a unit of loss costs, in units of C.
+    costs = np.where(positive, LONG(solver.positive_weight), LONG(1))
+    zero = C * (costs * (signs != 0))[:, mixed].sum()
+    primal = np.trace(rows.inner()) / 2 + C * (costs * (slack**2 if squared else slack)).sum()
+    if augmented:
         primal += (b[mixed] ** 2).sum() / 2
     beta = dual_of(model, train.dense_Y.shape)
     if beta is None:
         return gap_proof(primal, None, zero)
     alpha = np.maximum(np.where(mixed, signs * beta, 0), 0)
-    if not squared:
+    if not augmented:
         up, down = _point(beta, positive & mixed, negative & mixed)
         alpha = up + down
-    over = 0.0 if squared else float(alpha.max() / C - 1)
+    over = 0.0 if squared else float((alpha / costs).max() / C - 1)
     if over > EXCESSES[-1]:
         return Proof(float(primal), float("inf"), GAP, BROKEN, float(zero))
     squares = np.diagonal(rows.spanned(signs * alpha)).copy()
+    if augmented:
+        squares += (signs * alpha).sum(axis=0) ** 2
     if squared:
-        squares += (signs * alpha).sum(axis=0) ** 2 + (alpha**2).sum(axis=0) / (2 * C)
+        squares += (alpha**2 / costs).sum(axis=0) / (2 * C)
     most = np.inf if squared else 1.0
     dual = sum((part_of(alpha[:, k].sum(), squares[k], most) for k in np.flatnonzero(mixed)), LONG(0))
     return gap_proof(primal, dual / (1 + LONG(max(over, 0.0))), zero)

@@ -1,30 +1,36 @@
-"""Binary-SVM: one independent support vector machine for each label, solved by LIBSVM or LIBLINEAR.
+"""Binary-SVM: one independent support vector machine for each label.
 
-For each label, with signs s_i = +1 or -1::
+For each label, with signs s_i = +1 or -1 and costs c_i = C, or C times `positive_weight` where s_i = 1::
 
-    loss="hinge"          min_w,b  1/2 |w|^2 + C sum_i max(0, 1 - s_i f(x_i))            bias free      (LIBSVM)
-    loss="squared_hinge"  min_w,b  1/2 (|w|^2 + b^2) + C sum_i max(0, 1 - s_i f(x_i))^2  bias penalized (LIBLINEAR)
+    loss="hinge"          min_w,b  1/2 |w|^2 + sum_i c_i max(0, 1 - s_i f(x_i))              a free bias
+    ... bias="augmented"  min_w,b  1/2 (|w|^2 + b^2) + sum_i c_i max(0, 1 - s_i f(x_i))      a constant feature's weight
+    loss="squared_hinge"  min_w,b  1/2 (|w|^2 + b^2) + sum_i c_i max(0, 1 - s_i f(x_i))^2    the same
 
-`objective` is the sum over labels and `optimality` the relative duality gap of that sum, computed from the given rows
-at the weights and dual variables that the library returns (label_machine.py). The library's own tolerance is tightened
-until each label's gap is below `tol`; where that does not do, an interior-point method or Newton's solves the label.
+`objective` is the sum over labels and `optimality` the relative duality gap of that sum, computed in double precision
+from the given rows at the weights and dual variables that were found; each label's own gap is below `tol`.
+
+Linear machines of all labels are fitted together (one_vs_rest/newton.py, rows.py). A label whose gap is not reached so,
+as where features are on scales far apart, is left to LIBSVM or LIBLINEAR, and where these do not end, to an
+interior-point method or Newton's (one_vs_rest/libraries.py, label_machine.py). LIBSVM also fits the machines of
+kernels, and of linear ones all whose rows would take too much memory or work.
 
 A label that every training row carries, or none, has no machine: its score is the constant +1 or -1 (-1 as well if it
 is known of no row). A label of which some rows are unknown has a machine on its known rows.
 
-Cost: the kernel matrix, n x n, is computed once for all labels, and what it is made of, distances or inner products,
-once for all C and gamma; the linear kernel has it up to n = 6000 alone, beyond, LIBSVM works on rows.
-References: Chang & Lin, LIBSVM, 2001; Fan et al., LIBLINEAR, JMLR 2008.
+Cost: linear, some 20 products of the rows with as many vectors as there are labels, and as many systems of the rows
+within bounds. Kernels: their matrix, n x n, is computed once for all labels, and what it is made of, distances or inner
+products, once for all C and gamma.
+References: Chang & Lin, LIBSVM, 2001; Fan et al., LIBLINEAR, JMLR 2008; those of one_vs_rest/newton.py.
 """
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, take_rows
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, take_rows
 from mlrank.kernels import Kernel, canonical
 from mlrank.kernels.exact import long_kernel
 from mlrank.kernels.rows import KernelRows
@@ -37,31 +43,21 @@ from mlrank.solvers.base import (
     check_positive,
     relative_gap,
 )
-from mlrank.solvers.label_machine import LabelRows, balanced, solve_inside, solve_squared
+from mlrank.solvers.label_machine import LabelRows
 from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
+from mlrank.solvers.one_vs_rest.libraries import Libraries, Machine
+from mlrank.solvers.one_vs_rest.rows import MachineRows
 from mlrank.solvers.scales import scale_notes
 
 __all__ = ["BinarySVM", "KernelModel"]
 
 LOSSES = ("hinge", "squared_hinge")
+BIASES = ("auto", "free", "augmented")
+BACKENDS = ("compiled", "libsvm", "liblinear")
 # An n x n kernel matrix of 6000 rows takes 288 MB.
 GRAM_ROWS = 6000
-# Tolerances handed to the library, one after the other, until the duality gap is small enough: LIBSVM's own measure is
-# some ten to fifty times larger than the relative gap, so the first is often enough.
-LIBRARY_TOLERANCES = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-9)
-# Iterations of the library for one label, at least and for each row, after which another method is asked.
-PATIENCE, PATIENCE_OF_ROW = 100_000, 1000
-
-
-class Machine(NamedTuple):
-    """One label's solution: `weights` are dual coefficients s_i alpha_i for kernels, or w; `beta` has the bound's."""
-
-    weights: FloatArray
-    intercept: float
-    primal: float
-    dual: float
-    n_iter: int
-    beta: FloatArray
+# The smaller side of the rows that compiled machines take, and the cells of sparse rows that are made dense for them.
+SIDE, DENSE_CELLS = 2500, 2**22
 
 
 @dataclass(frozen=True)
@@ -80,16 +76,25 @@ class BinarySVM:
     gamma, degree, coef0 : float, int, float
         Of the kernel.
     loss : {"hinge", "squared_hinge"}
-        The first is LIBSVM's, with a free bias; the second LIBLINEAR's, with a penalized one, and faster on many rows.
+        The first is LIBSVM's, the second LIBLINEAR's, and faster on many rows.
     tol : float
         Relative duality gap to reach.
     max_iter : int
-        Most iterations of the library for one label.
+        Most Newton steps for one label, or iterations of a library.
+    bias : {"auto", "free", "augmented"}
+        Whether its square costs what that of a weight does: "auto" is "free" for the hinge loss, and "augmented", the
+        only one, for the squared hinge. An augmented one is linear only.
+    positive_weight : float
+        What C is multiplied by for the rows that have a label.
+    backend : {"compiled", "libsvm", "liblinear"}
+        "compiled" fits linear machines together; the libraries, of which LIBSVM has the hinge loss and LIBLINEAR the
+        squared one, are there to compare with.
 
     References
     ----------
     Chang and Lin, "LIBSVM: a library for support vector machines", 2001. Fan, Chang, Hsieh, Wang and Lin, "LIBLINEAR: a
-    library for large linear classification", JMLR 9 (2008).
+    library for large linear classification", JMLR 9 (2008). Keerthi and DeCoste, "A modified finite Newton method for
+    fast solution of large scale linear SVMs", JMLR 6 (2005).
     """
 
     C: float = 1.0
@@ -100,8 +105,11 @@ class BinarySVM:
     loss: str = "hinge"
     tol: float = 1e-3
     max_iter: int = 1_000_000
+    bias: str = "auto"
+    positive_weight: float = 1.0
+    backend: str = "compiled"
 
-    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "degree", "coef0", "loss")
+    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "degree", "coef0", "loss", "bias", "positive_weight", "backend")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
@@ -109,33 +117,60 @@ class BinarySVM:
     LOADS: ClassVar[tuple[str, ...]] = ("numba", "scikit-learn")
 
     def __post_init__(self) -> None:
-        check_positive(self, "C", "tol", "max_iter")
+        check_positive(self, "C", "tol", "max_iter", "positive_weight")
         check_kernel(self, precomputed=True)
-        check_choices(self, {"loss": LOSSES})
-        if self.loss == "squared_hinge" and self.kernel != "linear":
-            raise ValueError(f"loss 'squared_hinge' is linear only, found kernel {self.kernel!r}")
+        check_choices(self, {"loss": LOSSES, "bias": BIASES, "backend": BACKENDS})
+        for name in ("loss", "bias"):
+            value = getattr(self, name)
+            if value in ("squared_hinge", "augmented") and self.kernel != "linear":
+                raise ValueError(f"{name} {value!r} is linear only, found kernel {self.kernel!r}")
+        if self.squared and self.bias == "free":
+            raise ValueError("loss 'squared_hinge' has no free bias, found bias 'free'")
+        if self.backend == ("libsvm" if self.squared else "liblinear"):
+            raise ValueError(f"backend {self.backend!r} does not have the loss {self.loss!r}")
+        if self.backend == "libsvm" and not self.free:
+            raise ValueError("backend 'libsvm' has a free bias alone, found bias 'augmented'")
+
+    @property
+    def squared(self) -> bool:
+        """Whether the hinge is squared."""
+        return self.loss == "squared_hinge"
+
+    @property
+    def free(self) -> bool:
+        """Whether the bias costs nothing."""
+        return self.bias == "free" or (self.bias == "auto" and not self.squared)
 
     def canonical(self) -> "BinarySVM":
-        """Return the solver with what has no effect at its default: constants of other kernels."""
-        return canonical(self)
+        """Return the solver with what has no effect at its default: constants of other kernels, a bias by name."""
+        same = replace(self, bias="auto") if replace(self, bias="auto").free == self.free else self
+        return canonical(same)
 
-    def prepare(self, train: TrainingSet) -> KernelRows | None:
-        """Return what makes kernel matrices for every gamma, where they are used and small enough."""
-        if self.loss == "squared_hinge" or (self.kernel == "linear" and train.n_samples > GRAM_ROWS):
+    def prepare(self, train: TrainingSet) -> KernelRows | MachineRows | None:
+        """Return the rows of linear machines, or what makes kernel matrices for every gamma where these are used."""
+        if self._compiled(train):
+            return MachineRows(train, self.squared, self.free, self.positive_weight)
+        if self.squared or not self.free or (self.kernel == "linear" and train.n_samples > GRAM_ROWS):
             return None
         return KernelRows(train.X, self.kernel, self.degree, self.coef0)
 
+    def _compiled(self, train: TrainingSet) -> bool:
+        """Return whether machines are fitted together."""
+        if self.backend != "compiled" or self.kernel != "linear" or min(train.X.shape) > SIDE:
+            return False
+        return not issparse(train.X) or train.n_samples * train.n_features <= DENSE_CELLS
+
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
-        if self.loss == "squared_hinge":
-            return float(n_samples) * n_features * n_labels, 16.0 * n_samples * n_features
+        if self.squared or (self.kernel == "linear" and self.backend == "compiled"):
+            return float(n_samples) * n_features * n_labels, 16.0 * n_samples * n_features + 16.0 * n_samples * n_labels
         operations = float(n_samples) ** 2 * (n_features + n_labels)
         if self.kernel == "linear" and n_samples > GRAM_ROWS:
             return operations, 16.0 * n_samples * n_features
         # The kernel matrix and its base.
         return operations, (16.0 if self.kernel == "linear" else 24.0) * n_samples**2
 
-    def fit(self, train: TrainingSet, prepared: KernelRows | None = None) -> LinearModel | KernelModel:
+    def fit(self, train: TrainingSet, prepared: KernelRows | MachineRows | None = None) -> LinearModel | KernelModel:
         """Fit one machine for each label of `train`.
 
         Raises
@@ -144,13 +179,14 @@ class BinarySVM:
             If the kernel is not defined for the rows, or a precomputed one is none.
         """
         shared = self.prepare(train) if prepared is None else prepared
+        if isinstance(shared, MachineRows):
+            return self._fit_together(train, shared)
         gram = None if shared is None else shared.gram(self.gamma)
         if shared is not None and prepared is None:
             shared.forget()
         known = np.ones_like(train.dense_Y) if train.known is None else train.known
         labels = zip(train.dense_Y.T, known.T, strict=True)
-        kernel = Kernel.of(self)
-        machines = [self._fit_known(train.X, gram, kernel, relevant, rows) for relevant, rows in labels]
+        machines = [self._fit_known(train.X, gram, relevant, rows) for relevant, rows in labels]
         weights = np.array([machine.weights for machine in machines])
         intercept = np.array([machine.intercept for machine in machines])
         info = self._info(machines, train)
@@ -160,126 +196,66 @@ class BinarySVM:
         assert shared is not None
         return replace(KernelModel.of(shared, weights, intercept, self.gamma, info), dual_point=point)
 
+    def _fit_together(self, train: TrainingSet, rows: MachineRows) -> LinearModel:
+        """Fit all labels at once, and one by one those of which the gap is not reached so."""
+        found = rows.fit(self.C, self.tol, int(self.max_iter))
+        machines = [Machine(*values) for values in zip(*found, strict=True)]
+        gram: FloatArray | None = None
+        for place, label in enumerate(rows.mixed):
+            if machines[place].done(self.tol) or machines[place].n_iter >= self.max_iter:
+                continue
+            if gram is None and self.free and train.n_samples <= GRAM_ROWS:
+                gram = KernelRows(train.X, "linear").gram(self.gamma)
+            known = np.ones(train.n_samples, dtype=np.bool_) if train.known is None else train.known[:, label]
+            machines[place] = self._fit_known(train.X, gram, train.dense_Y[:, label], known, machines[place])
+        weights = np.zeros((train.n_labels, train.n_features))
+        intercept = np.where(train.dense_Y.any(axis=0), 1.0, -1.0)
+        beta = np.zeros(train.dense_Y.shape)
+        for label, machine in zip(rows.mixed, machines, strict=True):
+            weights[label], intercept[label], beta[:, label] = machine.weights, machine.intercept, machine.beta
+        return LinearModel(weights, intercept, self._info(machines, train), dual_point=DualPoint.of(beta))
+
     def _info(self, machines: list[Machine], train: TrainingSet) -> FitInfo:
-        primal = sum(machine.primal for machine in machines)
-        gap = relative_gap(primal, sum(machine.dual for machine in machines))
+        primal = float(sum(machine.primal for machine in machines))
+        gap = relative_gap(primal, float(sum(machine.dual for machine in machines)))
         notes = scale_notes(train, gap <= self.tol)
-        return FitInfo(sum(machine.n_iter for machine in machines), primal, gap, gap <= self.tol, notes)
+        return FitInfo(int(sum(machine.n_iter for machine in machines)), primal, gap, gap <= self.tol, notes)
 
     def _fit_known(
-        self, X: Features, gram: FloatArray | None, kernel: Kernel, relevant: BoolArray, known: BoolArray
+        self,
+        X: Features,
+        gram: FloatArray | None,
+        relevant: BoolArray,
+        known: BoolArray,
+        start: Machine | None = None,
     ) -> Machine:
-        """Fit on the rows of which the label is known."""
+        """Fit a label on the rows of which it is known."""
         if known.all():
-            return self._fit_label(X, gram, kernel, relevant)
+            return self._fit_label(X, gram, relevant, start)
         rows = np.flatnonzero(known)
         part = None if gram is None else gram[np.ix_(rows, rows)]
         columns = rows if self.kernel == "precomputed" else None
-        machine = self._fit_label(take_rows(X, rows, columns), part, kernel, relevant[rows])
+        start = None if start is None else start._replace(beta=start.beta[rows])
+        machine = self._fit_label(take_rows(X, rows, columns), part, relevant[rows], start)
         machine = machine._replace(beta=_spread(machine.beta, rows, len(relevant)))
         if self.kernel == "linear":
             return machine
         return machine._replace(weights=_spread(machine.weights, rows, len(relevant)))
 
-    def _fit_label(self, X: Features, gram: FloatArray | None, kernel: Kernel, relevant: BoolArray) -> Machine:
+    def _fit_label(
+        self, X: Features, gram: FloatArray | None, relevant: BoolArray, start: Machine | None = None
+    ) -> Machine:
         if relevant.all() or not relevant.any():
             size = X.shape[1] if self.kernel == "linear" else X.shape[0]
             return Machine(np.zeros(size), 1.0 if relevant.any() else -1.0, 0.0, 0.0, 0, np.zeros(len(relevant)))
-        sign, exact = np.where(relevant, 1.0, -1.0), partial(long_kernel, kernel, X)
+        sign, exact = np.where(relevant, 1.0, -1.0), partial(long_kernel, Kernel.of(self), X)
         linear = self.kernel == "linear"
-        given = LabelRows(X if linear or gram is None else gram, not linear, exact, sign, self.C)
-        fit, rescue = (self._hinge, self._hinge_inside) if self.loss == "hinge" else (self._squared_hinge, self._newton)
-        machine, spent, asked = _nothing(given), 0, False
-        patience = max(PATIENCE, PATIENCE_OF_ROW * len(sign))
-        for library_tol in LIBRARY_TOLERANCES:
-            machine = _better(machine, fit(given, gram, library_tol, self.max_iter if asked else patience))
-            spent += machine.n_iter
-            if not self._done(machine) and spent >= patience and not asked:
-                asked, machine = True, _better(machine, rescue(given))
-            if self._done(machine) or spent >= self.max_iter:
-                break
-        if not self._done(machine) and not asked:
-            machine = _better(machine, rescue(given))
-        return machine._replace(n_iter=spent)
-
-    def _done(self, machine: Machine) -> bool:
-        return machine.primal - machine.dual <= self.tol * machine.primal
-
-    def _hinge(self, given: LabelRows, gram: FloatArray | None, library_tol: float, max_iter: int) -> Machine:
-        from sklearn.svm import SVC  # a second to load, which other solvers need not
-
-        kernel = "linear" if gram is None else "precomputed"
-        svc = SVC(C=self.C, kernel=kernel, tol=library_tol, cache_size=500, max_iter=min(self.max_iter, max_iter))
-        n_iter = _fit_quietly(svc, given.X if gram is None else gram, given.sign)
-        if n_iter == 0:
-            return _nothing(given)
-        beta = np.zeros(len(given.sign))
-        # LIBSVM answers sparse rows with sparse coefficients.
-        beta[svc.support_] = as_dense(svc.dual_coef_)[0]
-        beta, intercept = balanced(beta), float(svc.intercept_[0])
-        weights = given.weights(beta)
-        return Machine(weights, intercept, *given.hinge(weights, intercept, beta), n_iter, beta)
-
-    def _hinge_inside(self, given: LabelRows) -> Machine:
-        """Solve by the interior-point method."""
-        solved = solve_inside(given, 0.5 * self.tol, self.max_iter)
-        if solved is None:
-            return _nothing(given)
-        weights, intercept, beta, n_iter = solved
-        return Machine(weights, intercept, *given.hinge(weights, intercept, beta), n_iter, beta)
-
-    def _squared_hinge(self, given: LabelRows, gram: FloatArray | None, library_tol: float, max_iter: int) -> Machine:
-        from sklearn.svm import LinearSVC
-
-        svc = LinearSVC(
-            C=self.C, loss="squared_hinge", dual=False, tol=library_tol, max_iter=min(self.max_iter, max_iter)
-        )
-        n_iter = _fit_quietly(svc, given.X, given.sign)
-        if n_iter == 0:
-            return _nothing(given)
-        w, b = svc.coef_[0], float(svc.intercept_[0])
-        return Machine(w, b, *given.squared_hinge(w, b), n_iter, given.squared_dual(w, b))
-
-    def _newton(self, given: LabelRows) -> Machine:
-        """Solve by Newton's method."""
-        solved = solve_squared(given, self.max_iter)
-        if solved is None:
-            return _nothing(given)
-        w, b, n_iter = solved
-        return Machine(w, b, *given.squared_hinge(w, b), n_iter, given.squared_dual(w, b))
+        rows = X if linear or gram is None else gram
+        given = LabelRows(rows, not linear, exact, sign, self.C, self.positive_weight, self.free)
+        return Libraries(self.squared, self.tol, int(self.max_iter)).fit(given, gram, start)
 
 
 def _spread(values: FloatArray, rows: IntArray, n: int) -> FloatArray:
     spread = np.zeros(n)
     spread[rows] = values
     return spread
-
-
-def _nothing(given: LabelRows) -> Machine:
-    """Return weights of zero, with the bound that goes with them."""
-    size = given.X.shape[0] if given.gram else given.X.shape[1]
-    return Machine(np.zeros(size), 0.0, given.C * len(given.sign), 0.0, 0, np.zeros(len(given.sign)))
-
-
-def _better(machine: Machine, other: Machine) -> Machine:
-    """Return the weights of lower objective with the larger bound of both, and the iterations of the other."""
-    least = machine if machine.primal < other.primal else other
-    most = machine if machine.dual > other.dual else other
-    bound = most if most.dual <= least.primal else least
-    return least._replace(dual=bound.dual, beta=bound.beta, n_iter=other.n_iter)
-
-
-def _fit_quietly(svc: Any, X: Features, sign: FloatArray) -> int:
-    """Fit, and return the number of iterations; 0 where the library finds no finite weights."""
-    from sklearn.exceptions import ConvergenceWarning
-
-    with warnings.catch_warnings():
-        # The certificate shows that iterations ran out.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        try:
-            svc.fit(X, sign)
-        except ValueError as error:
-            if "not finite" not in str(error):
-                raise
-            return 0
-    return max(1, int(np.max(svc.n_iter_)))

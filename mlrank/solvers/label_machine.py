@@ -6,7 +6,9 @@ With signs s, dual variables alpha and beta = s alpha, for rows X or their kerne
     squared hinge   P = 1/2 (|w|^2 + b^2) + C sum max(0, 1 - s f)^2,        D = the same less
                                                                     1/2 (sum beta)^2 + sum alpha^2 / (4 C)
 
-The bias of the hinge loss is free, so sum beta must be 0: what a library leaves of it is taken off the larger side.
+A bias of the hinge loss that is free asks for sum beta = 0: what a library leaves of it is taken off the larger side.
+One that is not ("augmented") adds b^2 / 2 to P and takes (sum beta)^2 / 2 off D. Rows that have the label may cost more
+or less than C: their costs are C times a weight, in both objectives.
 Libraries stop early, or never, where features or rows are on scales far apart. The hinge loss then is minimized by an
 interior-point method, the squared one by Newton's method with least squares by QR.
 """
@@ -51,6 +53,8 @@ class LabelRows:
     exact : () -> the kernel matrix in long doubles, or None; asked where rounding shows
     sign : (n_samples,), +1 and -1
     C : float
+    positive_weight : what C is multiplied by for rows that have the label
+    free : whether the bias of the hinge loss is
     """
 
     X: Features
@@ -58,10 +62,25 @@ class LabelRows:
     exact: Callable[[], Any]
     sign: FloatArray
     C: float
+    positive_weight: float = 1.0
+    free: bool = True
+
+    @property
+    def cost(self) -> FloatArray:
+        """What a unit of loss costs, of each row."""
+        return np.where(self.sign > 0, self.C * self.positive_weight, self.C)
+
+    def repaired(self, beta: FloatArray) -> FloatArray:
+        """Return `beta`, with a sum of 0 if the bias is free."""
+        return balanced(beta) if self.free else beta
 
     def weights(self, beta: FloatArray) -> FloatArray:
-        """Return X'beta for beta with sum 0, or `beta` for a kernel."""
-        return beta if self.gram else np.asarray(less_offsets(self.X, column_offsets(self.X)).T @ beta)
+        """Return X'beta, or `beta` for a kernel."""
+        if self.gram:
+            return beta
+        if not self.free:
+            return adjoint_of(self.X, beta)
+        return np.asarray(less_offsets(self.X, column_offsets(self.X)).T @ beta)
 
     def scores(self, weights: FloatArray, intercept: float) -> tuple[float, FloatArray]:
         """Return |f|^2 and the scores of the rows."""
@@ -70,35 +89,37 @@ class LabelRows:
             return float(weights @ weights), scores
         outputs = self.X @ weights
         square, scores = float(weights @ outputs), outputs + intercept
-        loss = self.C * float(np.maximum(0.0, 1.0 - self.sign * scores).sum())
-        error = expansion_error(self.X, weights) * float(np.abs(weights).sum() + self.C * len(self.sign))
+        loss = float(self.cost @ np.maximum(0.0, 1.0 - self.sign * scores))
+        error = expansion_error(self.X, weights) * float(np.abs(weights).sum() + self.cost.sum())
         if error > ACCURACY * (0.5 * square + loss) and (K := self.exact()) is not None:
             long = long_expansion(K, weights)
             return float((weights * long).sum()), (long + intercept).astype(np.float64)
         return square, scores
 
     def hinge(self, weights: FloatArray, intercept: float, beta: FloatArray) -> tuple[float, float]:
-        """Return P at weights and intercept, and D at `beta`, which has sum 0."""
+        """Return P at weights and intercept, and D at `beta`, which has sum 0 where the bias is free."""
         square, scores = self.scores(weights, intercept)
-        primal = 0.5 * square + self.C * float(np.maximum(0.0, 1.0 - self.sign * scores).sum())
+        primal = 0.5 * square + float(self.cost @ np.maximum(0.0, 1.0 - self.sign * scores))
         total, norm = float(np.abs(beta).sum()), self._norm(beta)
+        if not self.free:
+            primal, norm = primal + 0.5 * intercept**2, norm + float(beta.sum()) ** 2
         return self._values(primal, total, norm, 1.0)
 
     def squared_hinge(self, w: FloatArray, intercept: float) -> tuple[float, float]:
-        """Return P at weights and intercept, and D at the dual variables 2 C max(0, 1 - s f)."""
+        """Return P at weights and intercept, and D at the dual variables 2 c max(0, 1 - s f)."""
         square, scores = self.scores(w, intercept)
-        slack = np.maximum(0.0, 1.0 - self.sign * scores)
-        alpha = 2.0 * self.C * slack
-        primal = 0.5 * (square + intercept**2) + self.C * float(slack @ slack)
+        slack, cost = np.maximum(0.0, 1.0 - self.sign * scores), self.cost
+        alpha = 2.0 * cost * slack
+        primal = 0.5 * (square + intercept**2) + float(cost @ slack**2)
         # The dual point belongs to its own weights, X' (s alpha), which equal w only at the optimum.
         beta = self.sign * alpha
         v, c = adjoint_of(self.X, beta), float(beta.sum())
-        norm = float(v @ v) + c * c + float(alpha @ alpha) / (2.0 * self.C)
+        norm = float(v @ v) + c * c + float(alpha @ (alpha / (2.0 * cost)))
         return self._values(primal, float(alpha.sum()), norm, np.inf)
 
     def squared_dual(self, w: FloatArray, intercept: float) -> FloatArray:
-        """Return the dual variables with signs, s 2 C max(0, 1 - s f), that go with weights of the squared hinge."""
-        return 2.0 * self.C * self.sign * np.maximum(0.0, 1.0 - self.sign * self.scores(w, intercept)[1])
+        """Return the dual variables with signs, s 2 c max(0, 1 - s f), that go with weights of the squared hinge."""
+        return 2.0 * self.cost * self.sign * np.maximum(0.0, 1.0 - self.sign * self.scores(w, intercept)[1])
 
     def _values(self, primal: float, total: float, norm: float, most: float) -> tuple[float, float]:
         """Return both objectives; D at the best part, of at most `most`, of the dual point if the whole is no bound."""
@@ -116,13 +137,14 @@ class LabelRows:
 
 
 class MachineTerms:
-    """The hinge terms of one label, of weights (r + 1,) for dense rows Z (n, r) and a free bias."""
+    """The hinge terms of one label, of weights (r + 1,) for dense rows Z (n, r) and a bias."""
 
-    def __init__(self, Z: FloatArray, sign: FloatArray, C: float) -> None:
+    def __init__(self, Z: FloatArray, rows: LabelRows) -> None:
+        sign = rows.sign
         self.A = sign[:, None] * np.column_stack([Z, np.ones(len(Z))])
-        self.margin, self.cost = np.ones(len(Z)), np.full(len(Z), C)
+        self.margin, self.cost, self.repaired = np.ones(len(Z)), rows.cost, rows.repaired
         self.size, self.start = np.linalg.norm(self.A, axis=1), np.zeros(self.A.shape[1])
-        self.weight = np.append(np.ones(Z.shape[1]), 0.0)
+        self.weight = np.append(np.ones(Z.shape[1]), 0.0 if rows.free else 1.0)
         self.sign = sign
 
     def forward(self, u: FloatArray) -> FloatArray:
@@ -134,7 +156,7 @@ class MachineTerms:
         return self.A.T @ values
 
     def penalty(self, u: FloatArray) -> FloatArray:
-        """Return the weights without the bias."""
+        """Return the weights, without a bias that is free."""
         return self.weight * u
 
     def system(self, theta: FloatArray) -> Callable[[FloatArray], FloatArray]:
@@ -147,7 +169,7 @@ class MachineTerms:
         """Return the relative duality gap."""
         loss = float(self.cost @ np.maximum(0.0, 1.0 - self.A @ u))
         primal = 0.5 * float(u @ self.penalty(u)) + loss
-        alpha = np.abs(balanced(self.sign * dual))
+        alpha = np.abs(self.repaired(self.sign * dual))
         v = self.penalty(self.adjoint(alpha))
         return (primal - float(alpha.sum()) + 0.5 * float(v @ v)) / primal if primal > 0 else 0.0
 
@@ -162,19 +184,20 @@ def solve_inside(rows: LabelRows, tol: float, max_iter: int) -> tuple[FloatArray
         Z, _, basis = factor_gram(np.array(rows.X))
     else:
         X = as_dense(rows.X)
-        center = np.median(X, axis=0)
+        # An augmented bias does not take up what is taken off all rows.
+        center = np.median(X, axis=0) if rows.free else np.zeros(m)
         Z, basis = X - center, None
         if m > n:
             Q, R = np.linalg.qr(Z.T)
             Z, basis = R.T, Q
     if float(len(Z)) * Z.shape[1] ** 2 > OPERATIONS:
         return None
-    point = interior_point(MachineTerms(Z, rows.sign, rows.C), tol, min(max_iter, STEPS))
+    point = interior_point(MachineTerms(Z, rows), tol, min(max_iter, STEPS))
     u, intercept = point.weights[:-1], float(point.weights[-1])
     weights = u if basis is None else basis @ u
     if center is not None:
         intercept = float(np.longdouble(intercept) - weights.astype(np.longdouble) @ center)
-    return weights, intercept, balanced(rows.sign * point.dual), point.n_iter
+    return weights, intercept, rows.repaired(rows.sign * point.dual), point.n_iter
 
 
 def solve_squared(rows: LabelRows, max_iter: int) -> tuple[FloatArray, float, int] | None:
@@ -185,19 +208,19 @@ def solve_squared(rows: LabelRows, max_iter: int) -> tuple[FloatArray, float, in
     A = np.column_stack([as_dense(rows.X), np.ones(n)])
     unit = np.linalg.norm(A, axis=0)
     unit[unit == 0] = 1.0
-    A, root = A / unit, np.sqrt(2.0 * rows.C)
+    A, root = A / unit, np.sqrt(2.0 * rows.cost)
     u, penalty = np.zeros(m + 1), np.diag(1.0 / unit)
 
     def value(u: FloatArray) -> float:
         slack = np.maximum(0.0, 1.0 - rows.sign * (A @ u))
-        return 0.5 * float((u / unit) @ (u / unit)) + rows.C * float(slack @ slack)
+        return 0.5 * float((u / unit) @ (u / unit)) + float(rows.cost @ slack**2)
 
     lowest, n_iter = value(u), 0
     while n_iter < min(max_iter, STEPS):
         n_iter += 1
         active = rows.sign * (A @ u) < 1.0
-        target = np.append(root * rows.sign[active], np.zeros(m + 1))
-        aim = lstsq(np.vstack([root * A[active], penalty]), target, lapack_driver="gelsy", cond=1e-15)[0]
+        target = np.append((root * rows.sign)[active], np.zeros(m + 1))
+        aim = lstsq(np.vstack([(root[:, None] * A)[active], penalty]), target, lapack_driver="gelsy", cond=1e-15)[0]
         part = 1.0
         while (found := value(u + part * (aim - u))) > lowest and part > 1e-8:
             part /= 2

@@ -20,7 +20,13 @@ from mlrank.solvers.models import DualPoint
 
 # Settings by solver; with "known", on labels of which some are unknown.
 SETTINGS = {
-    "binary_svm": [{}, {"kernel": "rbf", "known": True}, {"loss": "squared_hinge"}, {"C": 1e-3}],
+    "binary_svm": [
+        {},
+        {"kernel": "rbf", "known": True, "positive_weight": 3.0},
+        {"loss": "squared_hinge", "positive_weight": 0.2},
+        {"bias": "augmented", "known": True},
+        {"C": 1e-3},
+    ],
     "rank_svm": [
         {},
         {"known": True, "C_scale": "mean"},

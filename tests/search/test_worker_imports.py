@@ -41,4 +41,4 @@ def test_linear_machines_load_nothing_that_they_do_not_use(tmp_path):
     assert "sklearn.svm" in after
     assert after & NEVER == set()
     solvers = {name.split(".")[2] for name in after if name.startswith("mlrank.solvers.")}
-    assert solvers == {"base", "binary_svm", "label_machine", "models", "scales"}
+    assert solvers == {"base", "binary_svm", "label_machine", "models", "one_vs_rest", "scales"}

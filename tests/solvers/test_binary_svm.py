@@ -119,11 +119,12 @@ def test_a_kernel_matrix_that_is_none_is_refused():
 
 def test_beyond_the_kernel_matrix_limit_the_answer_is_the_same(monkeypatch):
     X, Y = random_problem()
-    gram = BinarySVM(C=2.0, tol=1e-7).fit(TrainingSet(X, Y))
+    gram = BinarySVM(C=2.0, tol=1e-7, backend="libsvm").fit(TrainingSet(X, Y))
     monkeypatch.setattr(binary_svm, "GRAM_ROWS", 10)
     for rows in (X, csr_array(X)):
-        assert BinarySVM(C=2.0).prepare(TrainingSet(rows, Y)) is None
-        model = BinarySVM(C=2.0, tol=1e-7).fit(TrainingSet(rows, Y))
+        solver = BinarySVM(C=2.0, tol=1e-7, backend="libsvm")
+        assert solver.prepare(TrainingSet(rows, Y)) is None
+        model = solver.fit(TrainingSet(rows, Y))
         assert np.allclose(model.coef, gram.coef, atol=1e-3)
         assert model.info.objective == pytest.approx(gram.info.objective, rel=2e-7)
 

@@ -15,8 +15,9 @@ def _objective(solver, model, train):
     mixed = train.Y.any(axis=0) & ~train.Y.all(axis=0)
     _, F = norm_and_scores(model, train)
     slack = np.maximum(0, 1 - signs_of(train) * F)[:, mixed]
-    square, _ = norm_and_scores(_only(model, mixed), train, squared)
-    return float(square / 2 + LONG(solver.C) * (slack**2 if squared else slack).sum())
+    square, _ = norm_and_scores(_only(model, mixed), train, squared or solver.bias == "augmented")
+    costs = np.where(train.Y, LONG(solver.positive_weight), LONG(1))[:, mixed]
+    return float(square / 2 + LONG(solver.C) * (costs * (slack**2 if squared else slack)).sum())
 
 
 def _only(model, labels):
@@ -29,6 +30,10 @@ FAMILY = Family(
     solvers={
         "binary_svm": _SOLVER(),
         "binary_svm squared_hinge": _SOLVER(loss="squared_hinge"),
+        "binary_svm augmented": _SOLVER(bias="augmented", positive_weight=3.0),
+        "binary_svm squared_hinge weighted": _SOLVER(loss="squared_hinge", positive_weight=0.3),
+        "binary_svm libsvm": _SOLVER(backend="libsvm", positive_weight=3.0),
+        "binary_svm liblinear": _SOLVER(loss="squared_hinge", backend="liblinear", positive_weight=0.3),
         "binary_svm rbf": _SOLVER(kernel="rbf"),
         "binary_svm polynomial": _SOLVER(kernel="polynomial"),
         "binary_svm chi2": _SOLVER(kernel="chi2"),

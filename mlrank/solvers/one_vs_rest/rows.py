@@ -1,0 +1,160 @@
+"""The rows and labels of linear machines, and how their solutions follow one another along C.
+
+A large C is reached by stages: solutions at a series of C, each 8 times the one before, of which a machine takes those
+below its own C. They start where C times the mean square of a row is about 1, are found to a loose tolerance, and
+depend on the rows alone. What a search prepares for its fits holds them, and fits without it find the same again.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense
+from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
+from mlrank.solvers.base import TrainingSet
+from mlrank.solvers.one_vs_rest.kernels import SignArray
+from mlrank.solvers.one_vs_rest.newton import STEPS, LinearProblem, Lockstep, PathPoint, ridge_point
+
+__all__ = ["MachineRows", "Machines", "objectives", "signs_of"]
+
+# Ratio of C between stages, their tolerance.
+RATIO, LOOSE = 8.0, 3e-2
+# Numbers in an array of a block of machines, and machines in it at least.
+CELLS, LEAST = 2**18, 8
+# Bytes of the stages that are kept.
+KEPT = 2**28
+# By so much, relative, may a bound exceed the objective.
+ROUNDING = 1e-9
+# Solvers stop a little below the tolerance, which the certificate then meets in spite of rounding.
+MARGIN = 0.95
+
+
+class Machines(NamedTuple):
+    """Machines with their certificates: P and D of each on the given rows.
+
+    Parameters
+    ----------
+    W : (n_machines, n_features)
+    b, primal, dual : (n_machines,)
+    beta : (n_machines, n_samples), dual variables with signs
+    n_iter : (n_machines,)
+    """
+
+    W: FloatArray
+    b: FloatArray
+    primal: FloatArray
+    dual: FloatArray
+    n_iter: IntArray
+    beta: FloatArray
+
+
+@dataclass
+class _Block:
+    """Some machines, and the stages of them that were computed."""
+
+    S: SignArray
+    stages: list[PathPoint] = field(default_factory=list)
+
+
+class MachineRows:
+    """Dense rows for machines of all labels.
+
+    Parameters
+    ----------
+    train : TrainingSet
+    squared, free, positive_weight : of the loss, see `LinearProblem`
+    """
+
+    def __init__(self, train: TrainingSet, squared: bool, free: bool, positive_weight: float) -> None:
+        self.given, self.squared, self.free, self.positive_weight = train.X, squared, free, positive_weight
+        self.offsets = column_offsets(train.X)
+        self.near: Features = less_offsets(train.X, self.offsets)
+        self.signs, self.mixed = signs_of(train)
+        # A free bias takes up what is taken off all rows.
+        self.center = np.asarray(train.X.mean(axis=0)).ravel() if free else np.zeros(train.n_features)
+        Z = as_dense(train.X) - self.center if free else as_dense(train.X)
+        self.basis: FloatArray | None = None
+        if Z.shape[1] > Z.shape[0]:
+            self.basis, R = np.linalg.qr(Z.T)
+            Z = R.T
+        self.rows = np.ascontiguousarray(Z)
+        square = float(np.einsum("ij,ij->", self.rows, self.rows)) / len(self.rows)
+        self.first = RATIO ** float(np.round(np.log(max(square, 1e-300)) / -np.log(RATIO)))
+        size = max(LEAST, CELLS // len(self.rows))
+        places = np.array_split(np.arange(len(self.signs)), -(-len(self.signs) // size) or 1)
+        self._blocks = [_Block(self.signs[part]) for part in places]
+
+    def fit(self, C: float, tol: float, max_iter: int) -> Machines:
+        """Return machines for the labels `mixed`, in their order."""
+        parts = [self._fit(block, C, tol, max_iter) for block in self._blocks if len(block.S)]
+        if not parts:
+            empty = np.empty(0)
+            shape = (0, self.given.shape[0])
+            return Machines(np.empty((0, self.given.shape[1])), empty, empty, empty, np.empty(0, int), np.empty(shape))
+        return Machines(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+
+    def _fit(self, block: _Block, C: float, tol: float, max_iter: int) -> Machines:
+        problem = LinearProblem(self.rows, block.S, self.squared, self.free, self.positive_weight)
+        point = self._before(problem, block, C) if max_iter >= STEPS else ridge_point(problem)
+        steps = Lockstep(problem, C, point, MARGIN * tol)
+        steps.run(min(max_iter, STEPS))
+        W = steps.W if self.basis is None else steps.W @ self.basis.T
+        b = (steps.b - W.astype(np.longdouble) @ self.center).astype(np.float64) if self.free else steps.b
+        values = objectives(self, block.S, C, W, b, steps.beta)
+        return Machines(W, b, *values, steps.steps, steps.beta)
+
+    def _before(self, problem: LinearProblem, block: _Block, C: float) -> PathPoint:
+        """Return the stage before C, or ridge regression where C is small."""
+        point, stages, level = ridge_point(problem), block.stages, self.first
+        held = KEPT // max(1, 8 * self.signs.size)
+        number = 0
+        while level * RATIO <= C:
+            if number < len(stages):
+                point = stages[number]
+            else:
+                stage = Lockstep(problem, level, point, LOOSE)
+                stage.run(STEPS)
+                point = stage.point().ahead(RATIO)
+                if len(stages) < held:
+                    stages.append(point)
+            number, level = number + 1, level * RATIO
+        return point
+
+
+def signs_of(train: TrainingSet) -> tuple[SignArray, IntArray]:
+    """Return the signs (n_mixed, n_samples) of the labels that some known rows have and some have not, and which."""
+    Y = train.dense_Y
+    absent: BoolArray = ~Y if train.known is None else ~Y & train.known
+    mixed = np.flatnonzero(Y.any(axis=0) & absent.any(axis=0))
+    signs = Y[:, mixed].astype(np.int8) - absent[:, mixed].astype(np.int8)
+    return np.ascontiguousarray(signs.T), mixed
+
+
+def objectives(
+    rows: MachineRows, S: SignArray, C: float, W: FloatArray, b: FloatArray, beta: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return P and D of machines on the rows that were given; D is 0 where `beta` gives no bound.
+
+    P = 1/2 |w|^2 + sum c max(0, 1 - s f)^p and D = sum alpha - 1/2 |X'beta|^2, less sum alpha^2 / (4 c) for p = 2; the
+    square of a bias that is not free counts with that of w, and so does that of sum beta.
+    """
+    costs = np.where(S > 0, C * rows.positive_weight, np.where(S < 0, C, 0.0))
+    slack = np.maximum(0.0, 1.0 - S * scores_of(rows.given, W, b, rows.offsets).T)
+    loss = (costs * (slack**2 if rows.squared else slack)).sum(axis=1)
+    primal = 0.5 * (np.einsum("ij,ij->i", W, W) + (0.0 if rows.free else b * b)) + loss
+    v, total = np.asarray(rows.near.T @ beta.T).T, np.abs(beta).sum(axis=1)
+    if not rows.free:
+        sums = beta.sum(axis=1)
+        v = v if rows.offsets is None else v + np.multiply.outer(sums, rows.offsets)
+        norm = np.einsum("ij,ij->i", v, v) + sums * sums
+    else:
+        norm = np.einsum("ij,ij->i", v, v)
+    if rows.squared:
+        norm += np.divide(beta**2, 2.0 * costs, out=np.zeros_like(beta), where=costs > 0).sum(axis=1)
+    dual, most = total - 0.5 * norm, np.inf if rows.squared else 1.0
+    # The best part of a dual point that is no bound as a whole.
+    part = np.where((dual <= 0) & (norm > 0), np.minimum(most, total / np.maximum(norm, 1e-300)), 1.0)
+    dual = part * total - 0.5 * part**2 * norm
+    sound = (dual >= 0.0) & (dual <= primal * (1.0 + ROUNDING))
+    return primal, np.where(sound, dual, 0.0)

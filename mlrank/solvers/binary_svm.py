@@ -45,8 +45,7 @@ from mlrank.solvers.base import (
 )
 from mlrank.solvers.label_machine import LabelRows
 from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
-from mlrank.solvers.one_vs_rest.libraries import Libraries, Machine
-from mlrank.solvers.one_vs_rest.rows import MachineRows
+from mlrank.solvers.one_vs_rest import Libraries, Machine, MachineRows
 from mlrank.solvers.scales import scale_notes
 
 __all__ = ["BinarySVM", "KernelModel"]
@@ -114,7 +113,7 @@ class BinarySVM:
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
     CERTIFICATE: ClassVar[CertificateKind | None] = "gap"
-    LOADS: ClassVar[tuple[str, ...]] = ("numba", "scikit-learn")
+    LOADS: ClassVar[tuple[str, ...]] = ("numba",)
 
     def __post_init__(self) -> None:
         check_positive(self, "C", "tol", "max_iter", "positive_weight")

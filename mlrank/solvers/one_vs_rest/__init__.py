@@ -1,1 +1,6 @@
-"""Linear machines of all labels at once: what `binary_svm` is compiled to."""
+"""Linear machines of all labels at once, and what solves a label alone where that fails."""
+
+from mlrank.solvers.one_vs_rest.libraries import Libraries, Machine
+from mlrank.solvers.one_vs_rest.rows import MachineRows
+
+__all__ = ["Libraries", "Machine", "MachineRows"]

@@ -109,8 +109,9 @@ class RidgeSystem:
     rows : CenteredRows, or None with a kernel
     kernel : (n_samples, n_samples) centered kernel matrix, or None
     backend : one of BACKENDS
-    grams, spectra, bases : dict
-        What was computed so far: by form, dual or primal, and bases by the name of the targets too.
+    grams, spectra, bases, sides : dict
+        What was computed so far: by form, dual or primal, and bases by the name of the targets too; sides B = Xc'H by
+        that name alone.
     """
 
     rows: CenteredRows | None
@@ -119,6 +120,7 @@ class RidgeSystem:
     grams: dict[bool, FloatArray] = field(default_factory=dict)
     spectra: dict[bool, Spectrum] = field(default_factory=dict)
     bases: dict[tuple[bool, str], BlockLanczos] = field(default_factory=dict)
+    sides: dict[str, FloatArray] = field(default_factory=dict)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -154,14 +156,14 @@ class RidgeSystem:
         if H.shape[1] == 0 or self.rows is None:
             return solved
         if self.unit is None:  # steps are judged by the rows, since they work with products of products
-            return solved if solved.direct else self._judged(H, lam, solved, np.ones(self.rows.shape[1]))
-        solved = self._judged(H, lam, solved, self.unit)
+            return solved if solved.direct else self._judged(H, lam, solved, np.ones(self.rows.shape[1]), name)
+        solved = self._judged(H, lam, solved, self.unit, name)
         if worst_target(solved) <= tol or self._graded is None:
             return solved
         ridge = self._graded.certified(self._graded.coef(self._graded.parts(H), lam), H, lam)
         explained = H.T @ ridge.fitted
         found = Solved(ridge.coef.T, (explained + explained.T) / 2, solved.target, solved.residual, solved.n_iter, True)
-        return min(solved, self._judged(H, lam, found, self.unit), key=worst_target)
+        return min(solved, self._judged(H, lam, found, self.unit, name), key=worst_target)
 
     @cached_property
     def unit(self) -> FloatArray | None:
@@ -180,10 +182,12 @@ class RidgeSystem:
             return None
         return linear_space(rows, centered=bool(rows.shifted)).graded
 
-    def _judged(self, H: FloatArray, lam: float, solved: Solved, unit: FloatArray) -> Solved:
+    def _judged(self, H: FloatArray, lam: float, solved: Solved, unit: FloatArray, name: str) -> Solved:
         """Return the solution with B'B and the residual on the rows, of features divided by `unit`."""
         assert self.rows is not None
-        B, coef = self.rows.transpose_times(H), solved.coef
+        if name not in self.sides:
+            self.sides[name] = self.rows.transpose_times(H)
+        B, coef = self.sides[name], solved.coef
         rest = B - self.rows.transpose_times(self.rows.times(coef)) - lam * coef
         B, rest = B / unit[:, None], rest / unit[:, None]
         # What the products of the residual itself round to, where terms of a row or feature cancel.

@@ -1,5 +1,6 @@
 """The command line: commands parse, call and print. Heavy imports live inside the commands."""
 
+import os
 import signal
 import sys
 import warnings
@@ -96,6 +97,10 @@ def _run() -> int:
         code = _fail(_misused(error))
     except MemoryError as error:
         code = _fail(f"not enough memory: {str(error) or 'none is left'}")
+    except BrokenPipeError:
+        # Whoever reads has read enough, as `head` does. What is still to be written goes nowhere, also at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
     except OSError as error:
         # Modules report their own files in more detail; this is for the output and for rare cases.
         reason = (error.strerror or str(error)).lower()

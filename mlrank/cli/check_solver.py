@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 import typer
 
+from mlrank.cli.completion import complete_topic, solver_keys
 from mlrank.cli.options import Json
 
 __all__ = ["check_solver"]
@@ -12,7 +13,14 @@ OUTCOMES = ("passed", "failed", "skipped")
 
 
 def check_solver(
-    solver: Annotated[str, typer.Argument(metavar="SOLVER", help="package.module:ClassName, or a solver's key.")],
+    solver: Annotated[
+        str,
+        typer.Argument(
+            metavar="SOLVER",
+            help=f"package.module:ClassName, or a solver's key: {', '.join(solver_keys())}.",
+            autocompletion=complete_topic,
+        ),
+    ],
     setting: Annotated[
         list[str] | None,
         typer.Option("--set", "-s", metavar="NAME=VALUE", help="A setting; repeatable. Default: those of the class."),

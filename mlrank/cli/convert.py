@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from mlrank.cli.completion import format_keys
 from mlrank.cli.options import (
     Decimal,
     FeatureFile,
@@ -39,7 +40,12 @@ def convert(
     target: Annotated[Path, typer.Argument(metavar="TARGET", help="File to write; others go beside it.")],
     format: Annotated[
         str | None,
-        typer.Option("--format", "-f", metavar="KEY", help="Format to write. Default: by the ending of TARGET."),
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="KEY",
+            help=f"Format to write: {', '.join(format_keys())}. Default: by the ending of TARGET.",
+        ),
     ] = None,
     old_format: Annotated[str | None, typer.Option("--to", hidden=True)] = None,
     force: Force = False,

@@ -13,6 +13,7 @@ from mlrank.cli.options import (
     Json,
     LabelColumns,
     LabelFile,
+    Metrics,
     Positive,
     RunOrModel,
     Separator,
@@ -33,10 +34,7 @@ __all__ = ["evaluate"]
 
 def evaluate(
     run: RunOrModel,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option("--metric", "-m", metavar="NAME", help="A metric; repeatable. Default: those of the config."),
-    ] = None,
+    metric: Metrics = None,
     every: Annotated[bool, typer.Option("--all", help="Show every metric of a run; of a model all are shown.")] = False,
     data: Annotated[
         str | None, typer.Option("--data", metavar="NAME|PATH", help="Labeled data to evaluate a MODEL on.")

@@ -1,5 +1,6 @@
 """``--dry-run``: every fit with its time and memory, and nothing run."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,13 +69,31 @@ def _print_table(found: list["CellForecast"]) -> None:
     from mlrank.cli.grids import print_as_wide
 
     table = Table("data set / split / method", "fits", "left", "a fit", "from", "all", "memory")
-    for cell in found:
+    each = _durations([cell.search.seconds for cell in found])
+    total = _durations([cell.seconds for cell in found])
+    for cell, one, all_left in zip(found, each, total, strict=True):
         origin = "finished fits" if cell.measured else "a pilot fit"
-        each, total = duration(cell.search.seconds), duration(cell.seconds)
-        table.add_row(
-            escape(cell.cell), str(cell.n_fits), str(cell.n_left), each, origin, total, f"{cell.bytes / 1e6:,.0f} MB"
-        )
+        memory = f"{cell.bytes / 1e6:,.0f} MB"
+        table.add_row(escape(cell.cell), str(cell.n_fits), str(cell.n_left), one, origin, all_left, memory)
     print_as_wide(table)
+
+
+def _durations(column: Sequence[float | None]) -> list[str]:
+    """Return times in the unit of the longest, each with the precision that an estimate has.
+
+    >>> _durations([0.0123, None, 300.0]), _durations([0.0123, 0.0])
+    (['0.0002 min', 'unknown', '5 min'], ['12 ms', '0 ms'])
+    """
+    from mlrank.tables.columns import digits
+
+    size, unit = _unit(max((seconds for seconds in column if seconds is not None), default=0.0))
+    return ["unknown" if seconds is None else f"{digits(seconds / size)} {unit}" for seconds in column]
+
+
+def _unit(seconds: float) -> tuple[float, str]:
+    """Return the seconds of the unit that a time is shown in, and its name."""
+    units = ((1.0, 1e-3, "ms"), (120.0, 1.0, "s"), (7200.0, 60.0, "min"))
+    return next(((size, unit) for limit, size, unit in units if seconds < limit), (3600.0, "h"))
 
 
 def duration(seconds: float | None) -> str:
@@ -85,9 +104,5 @@ def duration(seconds: float | None) -> str:
     """
     if seconds is None:
         return "unknown"
-    if seconds < 1:
-        return f"{seconds * 1e3:.0f} ms"
-    for limit, size, unit in ((120, 1, "s"), (7200, 60, "min")):
-        if seconds < limit:
-            return f"{float(f'{seconds / size:.2g}'):g} {unit}"
-    return f"{float(f'{seconds / 3600:.2g}'):g} h"
+    size, unit = _unit(seconds)
+    return f"{float(f'{seconds / size:.2g}'):g} {unit}"

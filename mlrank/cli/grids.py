@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
 
     from mlrank.tables import Grid
 
@@ -16,7 +17,11 @@ _UNBOUND = 1_000_000
 
 
 def print_grids(grids: Sequence["Grid"], format: str) -> None:
-    """Print grids in a format of `mlrank.tables.render_grids`, or as "rich" tables with a blank line between them."""
+    """Print grids in a format of `mlrank.tables.render_grids`, or as "rich" tables with a blank line between them.
+
+    A table that would not fit the terminal with all its words whole is printed row by row, a line for each column.
+    """
+    from mlrank.cli.terminal import new_console
     from mlrank.tables import render_grids, to_rich
 
     if format != "rich":
@@ -25,19 +30,47 @@ def print_grids(grids: Sequence["Grid"], format: str) -> None:
     for place, grid in enumerate(grids):
         if place:
             print()
-        print_as_wide(to_rich(grid))
+        console = new_console()
+        bound = console.is_terminal or "COLUMNS" in os.environ
+        print_as_wide(to_rich(grid, width=console.width if bound else None))
 
 
 def print_as_wide(*shown: "RenderableType") -> None:
     """Print tables, and what goes with them, as wide as the terminal, or wider if they need more.
 
-    A file or pipe has room for every row of a table in one line, for the next program to read.
+    A file or pipe has room for every row of a table in one line, for the next program to read. A list of names with
+    what they are (a table without headings) is never wider than the terminal: there a name has a line of its own.
     """
+    from rich.table import Table
+
     from mlrank.cli.terminal import new_console
 
-    console = new_console(width=_width_for(shown))
-    for part in shown:
+    bound = new_console().is_terminal or "COLUMNS" in os.environ
+    width = new_console().width
+    lists = [isinstance(part, Table) and _is_list(part) and bound and _width_for([part]) > width for part in shown]
+    parts = [
+        _names_above(part) if above and isinstance(part, Table) else part
+        for part, above in zip(shown, lists, strict=True)
+    ]
+    console = new_console(width=_width_for(parts))
+    for part in parts:
         console.print(part)
+
+
+def _is_list(table: "Table") -> bool:
+    return not table.show_header and len(table.columns) == 2 and table.box is None and table.title is not None
+
+
+def _names_above(table: "Table") -> "RenderableType":
+    """Return a list of names with each text below its name."""
+    from rich.console import Group
+    from rich.padding import Padding
+
+    names, texts = (list(column.cells) for column in table.columns)
+    lines: list[RenderableType] = [table.title or ""]
+    for name, text in zip(names, texts, strict=True):
+        lines += [name, Padding(text, (0, 0, 0, 2))]
+    return Group(*lines)
 
 
 def _width_for(shown: Sequence["RenderableType"]) -> int:

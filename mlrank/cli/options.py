@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mlrank.cli.completion import complete_dataset
+from mlrank.cli.completion import complete_dataset, complete_format, complete_metric, format_keys, metric_names
 
 __all__ = [
     "STANDARD",
@@ -94,12 +94,24 @@ Scheduler = Annotated[
 ResultsFolders = Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="Results folders of experiments.")]
 Metrics = Annotated[
     list[str] | None,
-    typer.Option("--metric", "-m", metavar="NAME", help="A metric; repeatable. Default: those of the config."),
+    typer.Option(
+        "--metric",
+        "-m",
+        metavar="NAME",
+        help=f"A metric; repeatable. Default: those of the config. Names: {', '.join(metric_names())}.",
+        autocompletion=complete_metric,
+    ),
 ]
 Methods = Annotated[list[str] | None, typer.Option("--method", metavar="NAME", help="Only this method; repeatable.")]
 
 InputFormat = Annotated[
-    str | None, typer.Option("--from", metavar="KEY", help="Format of the data that are read. Default: by the ending.")
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="KEY",
+        help=f"Format of the data that are read: {', '.join(format_keys())}. Default: by the ending.",
+        autocompletion=complete_format,
+    ),
 ]
 TestFile = Annotated[Path | None, typer.Option("--test", metavar="FILE", help="File of the test part.")]
 LabelFile = Annotated[

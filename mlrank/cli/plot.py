@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mlrank.cli.options import Methods, Metrics, ResultsFolders
+from mlrank.cli.completion import complete_kind, complete_results_or_kind
+from mlrank.cli.options import Methods, Metrics
 
 if TYPE_CHECKING:
     from mlrank.cli.folders import Stored
@@ -17,8 +18,15 @@ __all__ = ["material_of", "plot"]
 
 
 def plot(
-    results: ResultsFolders,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="What to draw (see below), or all.")],
+    results: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RESULTS...", help="Results folders of experiments.", autocompletion=complete_results_or_kind
+        ),
+    ],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="What to draw (see below), or all.", autocompletion=complete_kind)
+    ],
     metric: Metrics = None,
     method: Methods = None,
     out: Annotated[

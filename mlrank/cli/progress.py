@@ -87,7 +87,9 @@ class _Reporter:
     def _plan(self, event: "PlanEvent") -> None:
         self.total, self.done = event.total, event.done
         for entry in event.missing:
-            self.left.expect(_alike(entry.run), entry.fits)
+            search, last = entry.work
+            self.left.expect(_alike(entry.run), entry.fits - 1, search, entry.run.method)
+            self.left.expect(_alike(entry.run, last=True), 1, last, entry.run.method)
         jobs = self.left.jobs = event.jobs or self.left.jobs
         self.progress.update(self.task, total=self.total, completed=self.done)
         if self.done or not self.console.is_terminal:
@@ -112,7 +114,8 @@ class _Reporter:
         self.failed += event.record.error is not None
         time = event.record.time
         parts = (time.fit, time.threshold, time.predict)
-        self.left.count(_alike(event.run), None if time.fit is None else sum(part or 0.0 for part in parts))
+        kind = _alike(event.run, last=not isinstance(event, TrialEvent))
+        self.left.count(kind, None if time.fit is None else sum(part or 0.0 for part in parts))
         failed = f"[red]{self.failed} failed" if self.failed else ""
         what = "searching" if isinstance(event, TrialEvent) else "fitting"
         self.progress.update(self.task, completed=self.done, description=what, failed=failed)
@@ -144,6 +147,6 @@ class _Reporter:
         print(f"mlrank: interrupted{done}, the same command goes on from there", file=sys.stderr)
 
 
-def _alike(run: "RunName") -> tuple[str, str]:
-    """Return data set and method of a run: fits on other splits take alike."""
-    return run.dataset, run.method
+def _alike(run: "RunName", last: bool = False) -> tuple[str, str, bool]:
+    """Return the kind of a fit: those on other splits take alike, those of the search as each other."""
+    return run.dataset, run.method, last

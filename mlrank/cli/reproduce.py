@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mlrank.cli.completion import complete_recipe
+from mlrank.cli.completion import complete_recipe, recipe_names
 from mlrank.cli.options import (
     Backend,
     DryRun,
@@ -41,7 +41,9 @@ ALL = "all"
 def reproduce(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="NAME", help="Recipe, such as imageclef, or all.", autocompletion=complete_recipe),
+        typer.Argument(
+            metavar="NAME", help=f"Recipe: {', '.join(recipe_names())}, or all.", autocompletion=complete_recipe
+        ),
     ] = None,
     show_list: Annotated[bool, typer.Option("--list", help="List the recipes.")] = False,
     grid: Annotated[str | None, typer.Option("--grid", help="Grid of the recipe: coarse (default) or paper.")] = None,

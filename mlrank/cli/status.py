@@ -22,21 +22,24 @@ _HASHED = {
     "folds": "the rows of the folds",
     "known": "the label entries that are known",
 }
+NOT_RUN, SAME = "not run yet", "nothing has changed since it was run"
 RUN_HELP = "Results folder of an experiment, or its YAML file."
 
 
 def status(
     run: Annotated[Path | None, typer.Argument(metavar="[RUN]", help=f"{RUN_HELP} Default: all in --results.")] = None,
+    every: Annotated[bool, typer.Option("--list", help="List every run, instead of sums for each data set.")] = False,
     results: Results = Path("results"),
     as_json: Json = False,
 ) -> None:
-    """Show which runs are planned, running, done, failed or stale, and what failed.
+    """Show how many runs are planned, running, done, failed or stale, and what failed.
 
     A run is stale if the data, the configuration or the version it was made with have changed; `mlrank why` says which.
 
     Examples:
 
     * `mlrank status`
+    * `mlrank status results/quickstart --list` shows each run with how far its search is
     * `mlrank status results/quickstart --json`
     * `mlrank status my.yaml` shows what `mlrank train my.yaml` would do
     """
@@ -54,7 +57,8 @@ def status(
     if as_json:
         print(dump_json({name: [vars(state) for state in states] for name, states in found.items()}), end="")
     else:
-        _print_states(found)
+        (_print_runs if every else _print_sums)(found)
+        _print_errors(found)
     if any(state.state == "failed" or state.errors for states in found.values() for state in states):
         raise typer.Exit(2)
 
@@ -71,13 +75,34 @@ def open_run(place: Path, results: Path) -> tuple["ExperimentConfig", "RunFolder
     return load_stored_config(folder.path / "config.yaml"), folder
 
 
-def _print_states(found: dict[str, list["RunState"]]) -> None:
+def _print_sums(found: dict[str, list["RunState"]]) -> None:
+    """Print a row for each data set: its runs by state, and the fits of their searches."""
     from rich.markup import escape
     from rich.table import Table
 
     from mlrank.cli.grids import print_as_wide
-    from mlrank.cli.terminal import new_console
-    from mlrank.records import run_label
+
+    shown = [name for name in COLOURS if name == "done" or any(_in(states, name) for states in found.values())]
+    table = Table("experiment", "data set", "runs", *shown, "search fits", "failed")
+    for name, states in found.items():
+        for dataset in dict.fromkeys(state.dataset for state in states):
+            mine = [state for state in states if state.dataset == dataset]
+            counts = (f"[{COLOURS[kind]}]{_in(mine, kind) or ''}" for kind in shown)
+            fits = f"{sum(state.n_done for state in mine)}/{sum(state.n_trials for state in mine)}"
+            failed = str(sum(len(state.errors) for state in mine) or "")
+            table.add_row(escape(name), escape(dataset), str(len(mine)), *counts, fits, failed)
+    print_as_wide(table)
+
+
+def _in(states: list["RunState"], kind: str) -> int:
+    return sum(state.state == kind for state in states)
+
+
+def _print_runs(found: dict[str, list["RunState"]]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    from mlrank.cli.grids import print_as_wide
 
     table = Table("experiment", "data set", "split", "method", "state", "search fits", "failed")
     for name, states in found.items():
@@ -88,6 +113,13 @@ def _print_states(found: dict[str, list["RunState"]]) -> None:
             names = map(escape, (name, state.dataset, state.split, state.method))
             table.add_row(*names, shown, fits, failed)
     print_as_wide(table)
+
+
+def _print_errors(found: dict[str, list["RunState"]]) -> None:
+    """Print what failed, and what software runs were made with that is another now."""
+    from mlrank.cli.terminal import new_console
+    from mlrank.records import run_label
+
     console = new_console()
     for states in found.values():
         for state in states:
@@ -103,14 +135,19 @@ def _print_states(found: dict[str, list["RunState"]]) -> None:
 
 def why(
     run: Annotated[Path, typer.Argument(metavar="RUN", help=RUN_HELP)],
-    method: Annotated[str, typer.Argument(metavar="METHOD", help="Name of a method in the configuration.")],
+    method: Annotated[
+        str | None, typer.Argument(metavar="[METHOD]", help="A method of the configuration. Default: all of them.")
+    ] = None,
     results: Results = Path("results"),
     as_json: Json = False,
 ) -> None:
-    """Say why a method would be run again: which data, which line of the configuration or which version changed.
+    """Say why runs would be made again: which data, which line of the configuration or which version changed.
+
+    Of all methods, runs for which nothing has changed are counted.
 
     Examples:
 
+    * `mlrank why my.yaml`
     * `mlrank why my.yaml Rank-SVM` compares what is stored with the file as it is now
     * `mlrank why results/quickstart Rank-SVM`
     """
@@ -119,7 +156,7 @@ def why(
     from mlrank.records import dump_json
 
     config, folder = open_run(run, results)
-    if method not in config.methods:
+    if method is not None and method not in config.methods:
         raise UserError(unknown_name("method", method, config.methods), run)
     found = changes(config, folder, method)
     if as_json:
@@ -127,13 +164,20 @@ def why(
         print(dump_json(plain), end="")
         return
     file = run if run.is_file() else folder.path / "config.yaml"
+    counted = dict.fromkeys((NOT_RUN, SAME), 0)
     for label, those in found.items():
-        if those is None:
-            print(f"{label}: not run yet")
-        elif not those:
-            print(f"{label}: nothing has changed since it was run")
-        for change in those or ():
-            print(f"{label}: {_place(file, method, change.name)}{_described(change)}")
+        plain_word = NOT_RUN if those is None else SAME
+        if those:
+            name = next(name for name in config.methods if label.endswith(f" / {name}"))
+            for change in those:
+                print(f"{label}: {_place(file, name, change.name)}{_described(change)}")
+        elif method is None:
+            counted[plain_word] += 1
+        else:
+            print(f"{label}: {plain_word}")
+    for word, count in counted.items():
+        if count:
+            print(f"{count} of {len(found)} runs: {word}")
 
 
 def _described(change: "Change") -> str:

@@ -58,6 +58,9 @@ def new_console(**settings: Any) -> "Console":
             # Before lines are measured and cut.
             super().print(*(escaped_lines(part) if isinstance(part, str) else part for part in objects), **how)
 
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # as from any other print
+
         def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
             for segment in super().render(renderable, options):
                 yield segment if segment.control else segment._replace(text=escaped_lines(segment.text))

@@ -3,7 +3,7 @@
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from statistics import fmean
 from threading import Lock
 
@@ -15,6 +15,8 @@ LOOK_SECONDS = 1.0
 MEMORY_SECONDS = 3.0
 # At most this part of the fits of a kind may be slow because a worker had to load and compile what they need.
 LOADING_PART = 4
+# What is left of a fit that has run longer than expected, as a part of its time so far.
+OVERDUE_PART = 0.1
 
 
 class TimeLeft:
@@ -22,8 +24,9 @@ class TimeLeft:
 
     The work that is missing takes as long as the work done has taken by the clock, whatever came on top of the fits and
     however many workers there are. Work is the time of the fits. Those of a kind, such as a method on a data set, take
-    alike; a kind of which none is done yet is taken for the mean of all. Text is made by one thread while fits are
-    counted by another.
+    alike. A kind of which none is done yet takes as long as others of its group, such as the method on other data, or
+    else as all others, for each operation that a cost model counts. Text is made by one thread while fits are counted
+    by another.
     """
 
     def __init__(self, jobs: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -32,12 +35,18 @@ class TimeLeft:
         self.forecast: float | None = None
         self.left: Counter[Hashable] = Counter()
         self.seconds: dict[Hashable, list[float]] = {}
+        self.work: dict[Hashable, float] = {}
+        self.groups: dict[Hashable, Hashable] = {}
+        # When what the workers are at was begun, as far as the fits that are done tell.
+        self.begun: list[float] = []
 
-    def expect(self, kind: Hashable, fits: int) -> None:
-        """Count fits that are to be made; the clock runs from here."""
+    def expect(self, kind: Hashable, fits: int, work: float = 1.0, group: Hashable = None) -> None:
+        """Count fits that are to be made, each of so much work by a cost model; the clock runs from here."""
         with self.lock:
             self.left[kind] += fits
+            self.work[kind], self.groups[kind] = work, group
             self.started = self.clock()
+            self.begun = [self.started] * self.jobs
 
     def count(self, kind: Hashable, seconds: float | None) -> None:
         """Count a fit that is done; `seconds` is None if it has no time."""
@@ -46,6 +55,10 @@ class TimeLeft:
             self.counted = self.clock()
             if seconds is not None:
                 self.seconds.setdefault(kind, []).append(seconds)
+            if self.begun:  # its worker begins another one, if one is left
+                self.begun.remove(min(self.begun, key=lambda at: abs(self.counted - (seconds or 0.0) - at)))
+            if sum(fits for fits in self.left.values() if fits > 0) > len(self.begun):
+                self.begun.append(self.counted)
 
     def __str__(self) -> str:
         with self.lock:
@@ -60,18 +73,36 @@ class TimeLeft:
     def _look(self, now: float) -> None:
         """Forecast anew, if it is time to; a new forecast counts the more, the longer ago the last one was."""
         if self.forecast is None:
-            self.forecast, self.looked = self._expected(), now
+            self.forecast, self.looked = self._expected(now), now
         elif now - self.looked >= LOOK_SECONDS:
             passed, self.looked = now - self.looked, now
             kept = math.exp(-passed / MEMORY_SECONDS)
-            self.forecast = kept * (self.forecast - passed) + (1 - kept) * self._expected()
+            self.forecast = kept * max(0.0, self.forecast - passed) + (1 - kept) * self._expected(now)
 
-    def _expected(self) -> float:
-        means = {kind: self._mean(found) for kind, found in self.seconds.items()}
-        done = sum(mean * len(self.seconds[kind]) for kind, mean in means.items())
-        overall = done / sum(map(len, self.seconds.values()))
-        missing = sum(means.get(kind, overall) * fits for kind, fits in self.left.items() if fits > 0)
-        return (self.counted - self.started) * missing / done if done > 0 else 0.0
+    def _expected(self, now: float) -> float:
+        known = {kind: self._mean(found) for kind, found in self.seconds.items()}
+        done = sum(mean * len(self.seconds[kind]) for kind, mean in known.items())
+        if done <= 0:
+            return 0.0
+        workers = max(1, self.jobs)
+        clock = workers * (self.counted - self.started) / done  # seconds of a worker for one of its fits
+        takes = {kind: clock * self._takes(kind, known) for kind, fits in self.left.items() if fits > 0}
+        missing = sorted((takes[kind] for kind in takes for _ in range(self.left[kind])), reverse=True)
+        # The longest have run the longest. One that takes longer than expected is near its end all the same.
+        running = [
+            (take, max(take - (now - begun), OVERDUE_PART * (now - begun)))
+            for take, begun in zip(missing, sorted(self.begun), strict=False)
+        ]
+        together = (sum(missing) - sum(take - left for take, left in running)) / workers
+        return max(together, *(left for _, left in running), 0.0)
+
+    def _takes(self, kind: Hashable, known: Mapping[Hashable, float]) -> float:
+        """Return the seconds of a fit: as of its kind, or as the cost model says by those of its group, or by all."""
+        if kind in known:
+            return known[kind]
+        alike = [other for other in known if self.groups[other] == self.groups[kind] is not None] or list(known)
+        seconds = sum(known[other] * len(self.seconds[other]) for other in alike)
+        return self.work[kind] * seconds / sum(self.work[other] * len(self.seconds[other]) for other in alike)
 
     def _mean(self, found: list[float]) -> float:
         """Return a mean for which the slowest fits took as long as the next: each worker's first one loads code."""

@@ -24,10 +24,15 @@ class RunName(NamedTuple):
 
 @dataclass(frozen=True)
 class MissingFits:
-    """How many fits of a run are still to be made."""
+    """How many fits of a run are still to be made, the last on the whole training part, and what they take.
+
+    `work` holds the operations of a fit of the search and of the last one, by the cost model of the solver: what
+    fits take compares as these do. Where nothing is known of them, all are 1.
+    """
 
     run: RunName
     fits: int
+    work: tuple[float, float] = (1.0, 1.0)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Running an experiment: which fits are still to be made, making them, and storing what they give."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -210,11 +210,25 @@ def _plan_event(
     requested: int | None,
 ) -> PlanEvent:
     total = sum(1 + cell.n_trials for _, mine in planned for cell in mine)
-    left = [(cell.name, cell.n_trials - coordinator.n_done(cell) + 1) for _, mine in todo for cell in mine]
-    missing = tuple(MissingFits(*entry) for entry in left)
+    missing = tuple(
+        MissingFits(cell.name, cell.n_trials - coordinator.n_done(cell) + 1, work)
+        for _, mine in todo
+        for cell, work in zip(mine, _work(mine), strict=True)
+    )
     idle = {name: tuple(settings) for name, method in config.methods.items() if (settings := idle_settings(method))}
     notes = tuple(dict.fromkeys(note for method in config.methods.values() for note in method.notes))
     return PlanEvent(total, total - sum(entry.fits for entry in missing), missing, jobs, requested, idle, notes)
+
+
+def _work(mine: Sequence[Cell]) -> Iterator[tuple[float, float]]:
+    """Yield the operations of a fit of the search and of the last fit of each cell of a data set."""
+    pilots: dict[str, Pilot] = {}
+    for cell in mine:
+        name, n_rows = cell.method.name, cell.split.train.size
+        if name not in pilots:
+            pilots[name] = Pilot(cell.refit_task((len(cell.grid) - 1) // 2, 0), cell.data.task_data)
+        folds = len(cell.folds) or cell.config.search.folds
+        yield pilots[name].work(round(n_rows * (1 - 1 / folds))), pilots[name].work(n_rows)
 
 
 def _largest_fit(planned: Sequence[Planned]) -> float:

@@ -84,8 +84,8 @@ def _shown(version: str | None) -> str:
     return version[:40] if version else "none"
 
 
-def changes(config: ExperimentConfig, folder: RunFolder, method: str) -> dict[str, list[Change] | None]:
-    """Return what has changed since each run of a method was stored; None where there is no run.
+def changes(config: ExperimentConfig, folder: RunFolder, method: str | None) -> dict[str, list[Change] | None]:
+    """Return what has changed since each run of a method, or of all, was stored; None where there is no run.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def changes(config: ExperimentConfig, folder: RunFolder, method: str) -> dict[st
     changed: dict[str, list[Change] | None] = {}
     for _, mine in plan_cells(config):
         for cell in mine:
-            if cell.method.name == method:
+            if method in (None, cell.method.name):
                 record = folder.find_run(*cell.name)
                 changed[cell.label] = None if record is None else _compare(record.inputs, cell.inputs)
     return changed

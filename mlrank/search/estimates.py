@@ -81,6 +81,13 @@ class Pilot:
             seconds += HELDOUT_FOLDS * (part or 0.0)
         return Estimate(seconds, self.memory(n_samples))
 
+    def work(self, n_samples: int) -> float:
+        """Return the operations of a fit on so many rows, with those for held-out scores; nothing is fitted."""
+        operations = self._cost(n_samples)[0]
+        if self.task.chain.cross_fits:
+            operations += HELDOUT_FOLDS * self._cost(round(n_samples * (1 - 1 / HELDOUT_FOLDS)))[0]
+        return max(1.0, operations)
+
     def _time(self, n_samples: int) -> float | None:
         if not self.fits:
             return None

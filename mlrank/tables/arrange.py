@@ -1,6 +1,6 @@
 """Tables as grids of texts: which of dataset, method and metric a grid is for, and which are its rows and columns."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from mlrank.errors import UserError
 from mlrank.metrics import MetricValue
 from mlrank.records.run import RunRecord
 from mlrank.tables.build import build_tables
-from mlrank.tables.columns import RUNTIMES, arrow, seconds
+from mlrank.tables.columns import RUNTIMES, arrow
 from mlrank.tables.notes import CERTIFICATE, notes_of
 from mlrank.tables.resulttable import ResultTable, TableCell, TableRow
 
@@ -103,6 +103,25 @@ _USUAL = (
 )
 
 
+class _Digits(NamedTuple):
+    """How many digits metrics have, and what shows each cost of a grid in one unit."""
+
+    decimals: int
+    costs: Mapping[str, Callable[[float], str]]
+
+    @classmethod
+    def of(cls, tables: Sequence[ResultTable], decimals: int) -> "_Digits":
+        values: dict[str, list[float]] = {"fit_seconds": []}
+        for table in tables:
+            for row in table.rows:
+                shown = dict(zip(table.metrics, row.cells, strict=True))
+                for name, cell in ({"fit_seconds": row.fit} | shown).items():
+                    if name in RUNTIMES:
+                        found = (cell.value, cell.low, cell.high)
+                        values.setdefault(name, []).extend(value for value in found if value is not None)
+        return cls(decimals, {name: RUNTIMES[name].alike(found) for name, found in values.items()})
+
+
 def arrange(
     records: Sequence[RunRecord],
     columns: Sequence[str],
@@ -147,17 +166,18 @@ def _of_method(
 
 def to_grid(table: ResultTable, decimals: int = 4, turned: bool = False) -> Grid:
     """Return the grid of one dataset: methods by metrics with settings, time and certificate, or the two turned."""
+    how = _Digits.of([table], decimals)
     if turned:
         names = [row.label + marks_of(row) for row in table.rows]
         body = [
-            (Shown(arrow(name)), *(_shown(row, place, name, decimals) for row in table.rows))
+            (Shown(arrow(name)), *(_shown(row, place, name, how) for row in table.rows))
             for place, name in enumerate(table.metrics)
         ]
         notes = without_certificate(table.notes)
         return Grid(table.title, ("metric", *names), "l" + "r" * len(names), tuple(body), notes)
     header, sides = _header("method", table.metrics)
     rows = [
-        (Shown(row.label + marks_of(row)), *_cells(row, table.metrics, decimals), *_extras(row, table.metrics))
+        (Shown(row.label + marks_of(row)), *_cells(row, table.metrics, how), *_extras(row, table.metrics, how))
         for row in table.rows
     ]
     return Grid(table.title, header, sides, tuple(rows), table.notes)
@@ -169,15 +189,15 @@ def _header(corner: str, columns: Sequence[str]) -> tuple[tuple[str, ...], str]:
     return header, "l" + "r" * len(columns) + "l" + "r" * len(fit) + "r"
 
 
-def _cells(row: TableRow, columns: Sequence[str], decimals: int) -> Iterator[Shown]:
-    return (_shown(row, place, name, decimals) for place, name in enumerate(columns))
+def _cells(row: TableRow, columns: Sequence[str], how: _Digits) -> Iterator[Shown]:
+    return (_shown(row, place, name, how) for place, name in enumerate(columns))
 
 
-def _extras(row: TableRow, columns: Sequence[str]) -> Iterator[Shown]:
+def _extras(row: TableRow, columns: Sequence[str], how: _Digits) -> Iterator[Shown]:
     yield Shown(row.settings or NONE)
     if "fit_seconds" not in columns:
         value = row.fit.value
-        yield Shown(NONE if value is None else seconds(value), value=value)
+        yield Shown(NONE if value is None else how.costs["fit_seconds"](value), value=value)
     optimality = row.optimality
     text = NONE if optimality is None else f"{_scientific(optimality)} {row.certificate or ''}".rstrip()
     yield Shown(text, value=optimality)
@@ -188,11 +208,11 @@ def marks_of(row: TableRow) -> str:
     return "†" * bool(row.n_not_converged) + "*" * row.oracle + "‡" * row.transductive
 
 
-def _shown(row: TableRow, place: int, column: str, decimals: int) -> Shown:
+def _shown(row: TableRow, place: int, column: str, how: _Digits) -> Shown:
     cell = row.cells[place]
     if cell.value is None:
         return Shown("failed" if row.n_failed and not row.n_done else NONE)
-    text = _cost(cell, column) if column in RUNTIMES else _mean(cell, decimals)
+    text = _cost(cell, how.costs[column]) if column in RUNTIMES else _mean(cell, how.decimals)
     return Shown(text, cell.best, cell.second, cell.value)
 
 
@@ -201,8 +221,7 @@ def _mean(cell: TableCell, decimals: int) -> str:
     return f"{cell.value:.{decimals}f}{spread}"
 
 
-def _cost(cell: TableCell, column: str) -> str:
-    show = RUNTIMES[column].show
+def _cost(cell: TableCell, show: Callable[[float], str]) -> str:
     values = [show(value) for value in (cell.value, cell.low, cell.high) if value is not None]
     if len(values) == 1:
         return values[0]
@@ -234,13 +253,14 @@ def _over_datasets(
     names = {"dataset": list(datasets), "method": methods, "metric": list(metrics)}
     marks = {} if layout.by == "method" else common_marks(found)
     rows = []
+    how = _Digits.of(tables, decimals)
     for name in names[layout.rows]:
         cells = []
         for other in names[layout.cols]:
             at = {"method": what, "metric": metrics[0], layout.rows: name, layout.cols: other}
             row = found.get((at["dataset"], at["method"]))
-            cells.append(_marked(row, metrics.index(at["metric"]), at["metric"], marks, decimals))
-        beside = _extras(found[name, what], metrics) if layout.cols == "metric" else ()
+            cells.append(_marked(row, metrics.index(at["metric"]), at["metric"], marks, how))
+        beside = _extras(found[name, what], metrics, how) if layout.cols == "metric" else ()
         rows.append((Shown(_called(layout.rows, name, marks)), *cells, *beside))
     header, sides = _header(layout.rows, metrics)
     if layout.cols != "metric":
@@ -273,10 +293,10 @@ def common_marks(rows: Mapping[tuple[str, str], TableRow]) -> dict[str, str]:
     }
 
 
-def _marked(row: TableRow | None, place: int, column: str, common: Mapping[str, str], decimals: int) -> Shown:
+def _marked(row: TableRow | None, place: int, column: str, common: Mapping[str, str], how: _Digits) -> Shown:
     if row is None:
         return Shown(NONE)
-    shown = _shown(row, place, column, decimals)
+    shown = _shown(row, place, column, how)
     own = "".join(mark for mark in marks_of(row) if mark not in common.get(row.label, ""))
     return shown._replace(text=shown.text + own)
 

@@ -1,55 +1,67 @@
 """What a table can show of a run beside its metrics: how long it took and how much memory."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import METRICS
 from mlrank.records.run import TimeInfo
 
-__all__ = ["RUNTIMES", "Runtime", "arrow", "check_columns", "higher_is_better", "seconds"]
+__all__ = ["RUNTIMES", "Runtime", "arrow", "check_columns", "digits", "higher_is_better"]
 
 
 class Runtime(NamedTuple):
-    """One cost of a run: where its record has it, how it is shown, and what it means."""
+    """One cost of a run: where its record has it, what shows all values of a column alike, and what it means."""
 
     of: Callable[[TimeInfo], float | None]
-    show: Callable[[float], str]
+    alike: Callable[[Sequence[float]], Callable[[float], str]]
     definition: str
 
 
-def seconds(value: float) -> str:
-    """Return a time in few digits.
+def seconds_alike(values: Sequence[float]) -> Callable[[float], str]:
+    """Return what shows times in few digits and in one unit: seconds, or milliseconds if all are below a tenth of one.
 
-    >>> seconds(0.0000069), seconds(0.0123), seconds(12.34), seconds(1234.5)
-    ('0.0069 ms', '0.012 s', '12 s', '1234 s')
+    >>> [seconds_alike([0.0000069, 0.0123])(value) for value in (0.0000069, 0.0123)]
+    ['0.0069 ms', '12 ms']
+    >>> [seconds_alike([0.0123, 1234.5])(value) for value in (0.0123, 1.0, 12.34, 1234.5)]
+    ['0.012 s', '1 s', '12 s', '1234 s']
     """
-    if 0 < value < 1e-4:
-        return f"{value * 1e3:.2g} ms"
-    return f"{value:.0f} s" if value >= 100 else f"{value:.2g} s"
+    size, unit = (1.0, "s") if max(values, default=1.0) >= 0.1 else (1e-3, "ms")
+    return lambda value: f"{digits(value / size)} {unit}"
 
 
-def megabytes(value: float) -> str:
-    """Return bytes as megabytes of 10^6.
+def digits(value: float) -> str:
+    """Return a number in two digits or all before the point, without an exponent.
 
-    >>> megabytes(393_216_000)
+    >>> digits(0.0000069), digits(0.012345), digits(12.34), digits(1234.5)
+    ('0.0000069', '0.012', '12', '1234')
+    """
+    return f"{value:.0f}" if value >= 100 else np.format_float_positional(float(f"{value:.2g}"), trim="-")
+
+
+def megabytes_alike(values: Sequence[float]) -> Callable[[float], str]:
+    """Return what shows bytes as megabytes of 10^6.
+
+    >>> megabytes_alike([393_216_000])(393_216_000)
     '393 MB'
     """
-    return f"{value / 1e6:.0f} MB"
+    return lambda value: f"{value / 1e6:.0f} MB"
 
 
 RUNTIMES: dict[str, Runtime] = {
     "fit_seconds": Runtime(
-        lambda time: time.fit, seconds, "the fit on the whole training part, after an untimed one on a few rows"
+        lambda time: time.fit, seconds_alike, "the fit on the whole training part, after an untimed one on a few rows"
     ),
     "threshold_seconds": Runtime(
-        lambda time: time.threshold, seconds, "fitting the threshold, held-out scores included"
+        lambda time: time.threshold, seconds_alike, "fitting the threshold, held-out scores included"
     ),
-    "predict_seconds": Runtime(lambda time: time.predict, seconds, "scores and label sets of all test rows"),
-    "search_seconds": Runtime(lambda time: time.search, seconds, "all fits of the search, one after the other"),
+    "predict_seconds": Runtime(lambda time: time.predict, seconds_alike, "scores and label sets of all test rows"),
+    "search_seconds": Runtime(lambda time: time.search, seconds_alike, "all fits of the search, one after the other"),
     "peak_memory": Runtime(
         lambda time: time.peak_memory,
-        megabytes,
+        megabytes_alike,
         "the most that the process held while it fitted, data and libraries included",
     ),
 }

@@ -8,6 +8,9 @@ import pytest
 
 from mlrank.cli import completion
 from mlrank.datasets import read_catalogue
+from mlrank.datasets.formats import FORMATS
+from mlrank.metrics import METRICS
+from mlrank.plots import KINDS
 from mlrank.recipes import recipes
 from mlrank.solvers import PROJECTIONS, SOLVERS
 from tests.experiment.kills import ROOT
@@ -18,6 +21,12 @@ def test_every_recipe_data_set_and_solver_is_completed():
     assert completion.complete_dataset("") == sorted(read_catalogue())
     assert completion.complete_topic("") == sorted({*recipes(), *SOLVERS, *PROJECTIONS})
     assert completion.complete_topic("rank_s") == ["rank_svm"]
+    assert completion.metric_names() == list(METRICS)
+    assert completion.format_keys() == list(FORMATS)
+    assert completion.solver_keys() == list(SOLVERS)
+    assert completion.figure_kinds() == list(KINDS)
+    assert completion.complete_kind("co") == ["convergence", "cooccurrence", "correlation"]
+    assert completion.complete_metric("auc_sa") == ["auc_samples", "auc_samples_multi", "auc_samples_single"]
 
 
 def complete(*words):
@@ -44,6 +53,7 @@ def complete(*words):
         (["reproduce", "mlr"], ["mlr-toy"]),
         (["datasets", "info", "yeast-"], ["yeast-libsvm"]),
         (["explain", "rank_h"], ["rank_hlapsvm"]),
+        (["plot", "results/a", "conv"], ["convergence"]),
     ],
 )
 def test_a_shell_is_told_names(words, found):
@@ -58,3 +68,13 @@ def test_the_script_of_a_shell_is_shown(shell):
         [*command, "--show-completion", shell], env=environment, capture_output=True, text=True, check=True
     )
     assert "_MLRANK_COMPLETE=complete_" + shell in done.stdout
+
+
+@pytest.mark.parametrize("width", ["30", "200"])
+def test_a_reader_that_has_read_enough_is_no_error(width):
+    command = f"{sys.executable} -c 'from mlrank.cli import main; main()' explain | head -n 3"
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": width}
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("metrics")
+    assert max(map(len, done.stdout.splitlines())) <= int(width)

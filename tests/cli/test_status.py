@@ -1,6 +1,7 @@
 """``mlrank status``, ``mlrank why`` and ``--retry-failed``."""
 
 import json
+import re
 import sys
 from dataclasses import asdict
 
@@ -34,8 +35,14 @@ def test_states_follow_a_run(mlrank, states, tmp_path):  # noqa: F811
     write_config(config, ("C: [0.1, 1, 10]", "C: [0.1, 1]"))
     assert states("c.yaml")[1] == ["stale", "done"]
     _, out, _ = mlrank("status")
+    assert "Rank-HLapSVM" not in out
+    assert re.search(r"small +│ train +│ 2 +│ 2 +│ 33/33", out)  # both done, as their folder's configuration says
+    _, out, _ = mlrank("status", "--list")
     assert "Rank-HLapSVM" in out
     assert "24/24" in out
+    _, out, _ = mlrank("status", "c.yaml")
+    assert re.search(r"experiment.*runs.*done.*stale.*search fits", out)
+    assert re.search(r"small +│ train +│ 2 +│ 1 +│ 1 +│ ", out)
 
 
 def test_a_run_at_which_a_process_is_at_work_is_running(mlrank, states, tmp_path):  # noqa: F811
@@ -75,6 +82,7 @@ def test_why_names_the_line_the_data_and_the_version(mlrank, tmp_path, monkeypat
     mlrank("train", config, "--jobs", 1, "--quiet")
     where = "train / official / Binary-SVM: "
     assert mlrank("why", config, "Binary-SVM")[1] == f"{where}nothing has changed since it was run\n"
+    assert mlrank("why", config)[1] == "2 of 2 runs: nothing has changed since it was run\n"
     write_config(config, ("C: [0.1, 1, 10]", "C: [0.1, 1]"), ("folds: 3", "folds: 4"))
     _, out, _ = mlrank("why", config, "Binary-SVM")
     assert f"{where}{config}:7:" in out
@@ -88,6 +96,12 @@ def test_why_names_the_line_the_data_and_the_version(mlrank, tmp_path, monkeypat
     first, second = out.splitlines()
     assert first.startswith(f"{where}the data changed (hash ")
     assert second.startswith(f"{where}mlrank's version was ")
+    _, out, _ = mlrank("why", config)
+    assert out.splitlines()[:2] == [first, second]
+    assert {line.split(": ")[0] for line in out.splitlines()} == {
+        "train / official / Binary-SVM",
+        "train / official / Rank-HLapSVM",
+    }
     code, _, err = mlrank("why", config, "Binary-SWM")
     assert (code, "Did you mean 'Binary-SVM'?" in err) == (1, True)
 

@@ -7,6 +7,11 @@ import pytest
 import typer.main
 
 from mlrank.cli import app
+from mlrank.datasets.formats import FORMATS
+from mlrank.metrics import METRICS
+from mlrank.plots import KINDS
+from mlrank.recipes import recipes
+from mlrank.solvers import SOLVERS
 
 
 def commands(command, words=("mlrank",)):
@@ -101,3 +106,24 @@ def test_old_spellings_work_and_are_not_shown(words, old, new):
     assert "nonsense" in outcome(new)
     command = COMMANDS["mlrank " + " ".join(words[:2])]
     assert old == "--format" or all(old not in option.opts for option in options(command))
+
+
+def test_help_names_the_keys_of_what_has_keys():
+    shown = {
+        name: " ".join(f"{one.help} {command.help}" for one in command.params) for name, command in COMMANDS.items()
+    }
+    keys = {
+        "evaluate": METRICS,
+        "table": METRICS,
+        "compare": METRICS,
+        "report": METRICS,
+        "plot": [*METRICS, *KINDS],
+        "datasets check": FORMATS,
+        "datasets convert": FORMATS,
+        "predict": FORMATS,
+        "check-solver": SOLVERS,
+        "reproduce": recipes(),
+    }
+    for name, names in keys.items():
+        text = next(text for command, text in shown.items() if command.endswith(name))
+        assert [key for key in names if not re.search(rf"\b{re.escape(key)}\b", text)] == [], name

@@ -169,7 +169,7 @@ def test_certificates_are_short(make, gap, shown):
     assert cells(render(table, "md").splitlines()[4])[-1] == shown
 
 
-@pytest.mark.parametrize(("seconds", "shown"), [(0.00123, "0.0012 s"), (12.34, "12 s"), (1234.5, "1234 s")])
+@pytest.mark.parametrize(("seconds", "shown"), [(0.00123, "1.2 ms"), (12.34, "12 s"), (1234.5, "1234 s")])
 def test_times_are_short(make, seconds, shown):
     (table,) = build_tables([make(time={"fit": seconds})], SHOWN)
     assert cells(render(table, "md").splitlines()[4])[-2] == shown
@@ -179,7 +179,7 @@ def on_a_terminal(table, width):
     from rich.console import Console
 
     buffer = io.StringIO()
-    Console(file=buffer, width=width, color_system="standard", force_terminal=True).print(to_rich(table))
+    Console(file=buffer, width=width, color_system="standard", force_terminal=True).print(to_rich(table, width=width))
     return buffer.getvalue()
 
 
@@ -202,6 +202,27 @@ def test_a_narrow_terminal_folds_and_cuts_nothing(table):
         assert word in words
     assert "…" not in bare
     assert max(map(len, bare.splitlines())) <= 60
+
+
+@pytest.mark.parametrize("width", range(32, 160, 4))
+def test_no_heading_and_no_number_is_cut_at_any_width(table, width):
+    bare = re.sub(r"\x1b\[[0-9;]*m", "", on_a_terminal(table, width))
+    body = bare.split("\n- ")[0]
+    words = set(body.replace("_", "_ ").split())
+    for word in ("method", "f1_", "macro", "ranking_", "loss", "chosen", "settings", "fit", "certificate"):
+        assert word in words or word == "method", word  # which records have no heading for
+    for number in ("0.6000", "8.1e-4"):
+        assert number in words
+    if "──" not in body:  # a line for each column of each row, in the order of the table
+        assert re.findall(r"^  ([a-z]\w*)", body, re.MULTILINE)[:2] == ["f1_macro", "ranking_loss"]
+        assert width < 60
+
+
+def test_costs_of_a_column_have_one_unit(make):
+    (table,) = build_tables([make("A", time={"fit": 0.0004}), make("B", time={"fit": 50.0})], SHOWN)
+    assert [cells(line)[-2] for line in render(table, "md").splitlines()[4:6]] == ["0.0004 s", "50 s"]
+    (table,) = build_tables([make("A", time={"fit": 0.0004}), make("B", time={"fit": 0.05})], SHOWN)
+    assert [cells(line)[-2] for line in render(table, "md").splitlines()[4:6]] == ["0.4 ms", "50 ms"]
 
 
 def test_names_are_not_read_as_markup_on_a_terminal(make):

@@ -15,7 +15,7 @@ ROWS = (
     ("compiled", "errors", "hardware", "imported", "scalars"),
     ("arrays", "processes", "resources", "room", "stored", "yamlfile"),
     ("labels",),
-    ("kernels", "graphs", "hypergraph", "linalg"),
+    ("kernels", "graphs", "hypergraph", "linalg", "stratification"),
     ("calibration", "splits", "scaling", "solvers", "thresholds", "metrics"),
     ("records",),
     ("datasets",),

@@ -12,7 +12,13 @@ from mlrank.tables.markup import markdown, markdown_table
 __all__ = ["CELL_MARKS", "cells_in_words", "claim_mark", "claims_in_words", "comparison_page", "folded"]
 
 CELL_MARKS = {"matches": "✓", "close": "≈", "differs": "✗", "not attainable as named": "!", "not comparable": ""}
-CLAIM_MARKS = {"holds": "✓", "fails": "✗", "contradicts its own table": "!", "undecided": "?"}
+CLAIM_MARKS = {
+    "holds": "✓",
+    "fails": "✗",
+    "contradicts its own table": "!",
+    "depends on the reading": "±",
+    "undecided": "?",
+}
 # How many a verdict is given to, for one and for several.
 _CELLS = {
     "matches": ("matches", "match"),
@@ -26,6 +32,7 @@ _CLAIMS = {
     "fails": ("fails", "fail"),
     "undecided": ("is undecided", "are undecided"),
     "other data": ("is judged on other data", "are judged on other data"),
+    "depends on the reading": ("depends on the reading", "depend on the reading"),
     "contradicts its own table": ("contradicts its own table", "contradict their own table"),
     "not comparable": ("is not comparable", "are not comparable"),
 }

@@ -274,7 +274,9 @@ def _measured(metrics: Mapping[str, MetricRecord], name: str) -> MetricRecord | 
     """Return a metric or a derived measure; F1 of means is the harmonic mean of mean precision and mean recall."""
     if name not in DERIVED:
         return metrics.get(name)
-    precision, recall = (metrics[part] for part in DERIVED[name])
+    precision, recall = (metrics.get(part) for part in DERIVED[name])
+    if precision is None or recall is None:
+        return None
     if precision.value is None or recall.value is None:
         return replace(precision, value=None)
     total = precision.value + recall.value

@@ -9,17 +9,22 @@ not count as many. A table whose rows are all alike has a chance near 1: then an
 numbers say nothing about the methods.
 """
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import permutations
 from math import factorial
+from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from mlrank.arrays import IntArray
+from mlrank.errors import UserError, os_errors
 from mlrank.metrics import METRICS
 from mlrank.recipes.claims import values_over_splits
 from mlrank.recipes.compare import Comparison, compare, option_records
+from mlrank.recipes.evidence import ALPHA
 from mlrank.recipes.readings import ReadingsPlan, records_under
 from mlrank.recipes.recipe import Claim, Recipe
 from mlrank.recipes.recipe_parts import FROZEN, grade_on
@@ -38,6 +43,8 @@ __all__ = [
     "judge_readings",
     "luck",
     "recovered_by_rows",
+    "stored_readings",
+    "with_readings",
 ]
 
 # What `mlrank explain` says of readings.
@@ -54,9 +61,6 @@ READING_RULES: Mapping[str, str] = {
     "with the methods they stand for: the rows are dealt to the methods in every order (in 10 000 random ones where "
     "there are more), each time the best reading is taken, and the share of orders that recover as many is given. With "
     "k methods it is 1/k! at least; near 1, the rows are so alike that any order does.",
-    "depends on the reading": "The recipe's own reading and another one decide a claim differently: one of them holds "
-    "where the other fails, or decides what the recipe leaves undecided. Being undecided is not deciding otherwise. "
-    "The choices that the readings on each side share are named.",
 }
 
 # The verdicts that count as a number recovered.
@@ -109,8 +113,8 @@ class ReadingOutcome(BaseModel):
 class ClaimOver(BaseModel):
     """A claim over all readings.
 
-    `verdict` is what the recipe's own reading finds ("holds", "fails" or "undecided") unless another reading decides
-    otherwise: then it is "depends on the reading", and `says` names the choices.
+    `verdict` is what the recipe's own reading finds ("holds", "fails" or "undecided") unless other readings decide
+    otherwise, more than the 5% that may by luck: then it is "depends on the reading", and `says` names the choices.
     """
 
     model_config = FROZEN
@@ -337,6 +341,8 @@ def claim_over(text: str, outcomes: Sequence[ReadingOutcome], place: int) -> Cla
         return ClaimOver(text=text, verdict=own, says=f"{own} under all {len(orderings)} readings")
     if not others & set(orderings):
         return ClaimOver(text=text, verdict=own, says=how)
+    if max(orderings.count(other) for other in others) <= ALPHA * len(orderings):
+        return ClaimOver(text=text, verdict=own, says=f"{how}; so few may decide by luck")
     named = "; ".join(
         f"{name} with {_what_they_share(outcomes, [o == name for o in orderings])}"
         for name in ("holds", "fails")
@@ -362,3 +368,49 @@ def _what_they_share(outcomes: Sequence[ReadingOutcome], chosen: Sequence[bool])
 
 def _words(choices: Mapping[str, str]) -> str:
     return ", ".join(f"{question} {choice}" for question, choice in choices.items())
+
+
+# What a claim's verdict may be for readings to have a say: neither the print nor the data have spoken.
+_OPEN = ("holds", "fails", "undecided")
+
+
+def with_readings(comparison: Comparison, report: ReadingsReport) -> Comparison:
+    """Return a comparison whose claims depend on the reading where they do, by what was stored of the same data."""
+    if (report.dataset, report.grade) != (comparison.dataset, comparison.grade):
+        return comparison
+    depends = {claim.text: claim.says for claim in report.claims if claim.verdict == "depends on the reading"}
+    claims = tuple(
+        replace(
+            claim,
+            verdict="depends on the reading",
+            line=f"claim '{claim.text}': depends on the reading: {depends[claim.text]}; as the recipe stands: "
+            f"{claim.line.partition(': ')[2]}",
+        )
+        if claim.verdict in _OPEN and claim.text in depends
+        else claim
+        for claim in comparison.claims
+    )
+    return replace(comparison, claims=claims)
+
+
+def stored_readings(folder: Path, recipe: str) -> ReadingsReport | None:
+    """Return the readings that were stored of a recipe's table; None if there are none.
+
+    Parameters
+    ----------
+    folder : that of SUMMARY.md
+
+    Raises
+    ------
+    UserError
+        If the file is damaged.
+    """
+    path = folder / f"{recipe}-readings.json"
+    if not path.exists():
+        return None
+    with os_errors("read the readings", path):
+        content = path.read_bytes()
+    try:
+        return ReadingsReport.model_validate(json.loads(content))
+    except (ValueError, ValidationError) as error:
+        raise UserError(f"damaged readings; run 'mlrank reproduce {recipe} --readings' again", path) from error

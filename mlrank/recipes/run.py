@@ -1,7 +1,7 @@
 """Running recipes: choose the data, make the runs, compare them with the paper's numbers, write files and figures."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mlrank.config import ExperimentConfig, config_of
@@ -20,6 +20,7 @@ from mlrank.recipes.layout import recipe_grids
 from mlrank.recipes.page import comparison_page
 from mlrank.recipes.recipe import DataOption, Recipe, TimesTable
 from mlrank.recipes.recipe_parts import RelatedTable, is_called
+from mlrank.recipes.recovery import stored_readings, with_readings
 from mlrank.recipes.regions import plane_figure
 from mlrank.recipes.related import Related, related_grid, related_mapping, related_of
 from mlrank.recipes.render import render_comparison
@@ -307,8 +308,17 @@ def write_summary(outcomes: Sequence[TableOutcome], results: Path) -> list[Path]
     """Write SUMMARY.md and the tables that it names below the folder of results; return the files, SUMMARY.md first."""
     folder = results / REFERENCE
     make_folder(folder)
+    outcomes = [_with_readings(outcome, folder) for outcome in outcomes]
     texts = {"SUMMARY.md": render_summary(outcomes)}
     texts |= {o.page: comparison_page(o.comparison) for o in outcomes if o.comparison}
     for name, text in texts.items():
         write_atomic(folder / name, text.encode())
     return [folder / name for name in texts]
+
+
+def _with_readings(outcome: TableOutcome, folder: Path) -> TableOutcome:
+    """Return the outcome with the readings that were stored of its table, whose claims then may depend on them."""
+    read = stored_readings(folder, outcome.recipe)
+    if read is None or outcome.comparison is None or read.table != outcome.table:
+        return outcome
+    return replace(outcome, comparison=with_readings(outcome.comparison, read), readings=read)

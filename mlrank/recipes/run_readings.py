@@ -1,15 +1,11 @@
-"""Running the readings of a recipe, writing what they recover, and reading that again for the summary."""
+"""Running the readings of a recipe, and writing what they recover."""
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from mlrank.config import ExperimentConfig
 from mlrank.datasets import is_available
-from mlrank.errors import UserError, os_errors
 from mlrank.plots.specification import render_specification
 from mlrank.recipes.compare import Comparison
 from mlrank.recipes.data import banner, better_options, choose_data
@@ -20,7 +16,7 @@ from mlrank.recipes.recovery import ReadingsReport, judge_readings
 from mlrank.recipes.run import REFERENCE, RecipeRequest, Runner
 from mlrank.records.atomic import dump_json, make_folder, write_atomic
 
-__all__ = ["ReadingsRun", "run_readings", "stored_readings", "to_run"]
+__all__ = ["ReadingsRun", "run_readings", "to_run"]
 
 
 @dataclass(frozen=True)
@@ -100,26 +96,3 @@ def _write(report: ReadingsReport, under_best: Comparison, folder: Path) -> tupl
     for file, content in contents.items():
         write_atomic(folder / file, content)
     return tuple(folder / file for file in contents)
-
-
-def stored_readings(folder: Path, recipe: str) -> ReadingsReport | None:
-    """Return the readings that were stored of a recipe's table; None if there are none.
-
-    Parameters
-    ----------
-    folder : that of SUMMARY.md
-
-    Raises
-    ------
-    UserError
-        If the file is damaged.
-    """
-    path = folder / f"{recipe}-readings.json"
-    if not path.exists():
-        return None
-    with os_errors("read the readings", path):
-        content = path.read_bytes()
-    try:
-        return ReadingsReport.model_validate(json.loads(content))
-    except (ValueError, ValidationError) as error:
-        raise UserError(f"damaged readings; run 'mlrank reproduce {recipe} --readings' again", path) from error

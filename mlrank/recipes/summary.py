@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 from mlrank.recipes.compare import Comparison
 from mlrank.recipes.page import CELL_MARKS, cells_in_words, claim_mark, claims_in_words
+from mlrank.recipes.readings_page import headline
 from mlrank.recipes.recipe import GRADES
+from mlrank.recipes.recovery import ReadingsReport
 from mlrank.recipes.verdicts import CELL_VERDICTS, CLAIM_VERDICTS
 from mlrank.records import RunRecord
 from mlrank.tables.markup import markdown, markdown_table
@@ -36,6 +38,8 @@ class TableOutcome:
     records : sequence of run records
     problem : str
         Why it could not be run.
+    readings : ReadingsReport or None
+        What was stored of the table's readings.
     """
 
     recipe: str
@@ -45,6 +49,7 @@ class TableOutcome:
     comparison: Comparison | None = None
     records: Sequence[RunRecord] = ()
     problem: str = ""
+    readings: ReadingsReport | None = None
 
     @property
     def n_failed(self) -> int:
@@ -142,6 +147,8 @@ def _lines(outcome: TableOutcome) -> list[str]:
     if outcome.comparison is None:
         return [f"- {where}: not run: {markdown(outcome.problem)}"]
     claims = outcome.comparison.claims
-    return [
+    read = outcome.readings
+    tried = [f"- {where}: {markdown(' '.join(headline(read)))} [Readings]({read.recipe}-readings.md)"] if read else []
+    return tried + [
         f"- {claim_mark(claim.verdict)} {where}: {markdown(claim.line)}".replace("-  ", "- ", 1) for claim in claims
     ]

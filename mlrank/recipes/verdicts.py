@@ -51,6 +51,10 @@ CLAIM_VERDICTS: Mapping[str, str] = {
     "of which the order alone says little.",
     "other data": "The claim was judged on a related collection: what is found there, in the line of the claim, is "
     "about that collection and not about the paper's.",
+    "depends on the reading": "The recipe's own reading of what the paper leaves open and another one decide a claim "
+    "differently: one of them holds where the other fails, or decides what the recipe leaves undecided. Being "
+    "undecided is not deciding otherwise, and 5% of the readings may decide by luck. The choices that the readings on "
+    "each side share are named.",
     "contradicts its own table": "The numbers that the paper prints have a part of the claim the other way round, "
     "whatever ours are. Claims that methods are close are left out: their margins are ours, not the paper's.",
 }

@@ -13,14 +13,24 @@ from mlrank.cli import app
 from mlrank.config import config_of
 from mlrank.errors import UserError
 from mlrank.experiment.run import run_experiment
-from mlrank.recipes import load_recipe
+from mlrank.recipes import TableOutcome, compare, load_recipe
 from mlrank.recipes.data import experiment_mapping
 from mlrank.recipes.readings import plan_readings, readings_of, records_under
 from mlrank.recipes.readings_page import headline, readings_grid
-from mlrank.recipes.recovery import ClaimUnder, ReadingOutcome, claim_over, luck, recovered_by_rows
-from mlrank.recipes.run import Runner
-from mlrank.recipes.run_readings import run_readings, stored_readings
+from mlrank.recipes.recovery import (
+    ClaimUnder,
+    ReadingOutcome,
+    claim_over,
+    judge_readings,
+    luck,
+    recovered_by_rows,
+    stored_readings,
+    with_readings,
+)
+from mlrank.recipes.run import Runner, write_summary
+from mlrank.recipes.run_readings import run_readings
 from mlrank.records import RunFolder
+from mlrank.records.atomic import make_folder
 from mlrank.records.run import MetricRecord
 
 RECIPE = """\
@@ -282,6 +292,15 @@ def test_a_claim_over_readings(orderings, verdict, says):
     assert (claim.verdict, claim.says) == (verdict, says)
 
 
+@pytest.mark.parametrize(("n_fail", "verdict"), [(2, "undecided"), (3, "depends on the reading")])
+def test_a_twentieth_of_the_readings_may_decide_by_luck(n_fail, verdict):
+    orderings = ["undecided"] * (40 - n_fail) + ["fails"] * n_fail
+    found = outcomes(*orderings, coding=["signs"] * 39 + ["01"])
+    claim = claim_over("a claim", found, 0)
+    assert claim.verdict == verdict
+    assert claim.says.startswith(f"undecided under {40 - n_fail}, fails under {n_fail} of 40 readings")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -350,3 +369,31 @@ def test_the_command_plans_runs_and_prints_readings(invoke, tmp_path):
 def test_what_does_not_go_with_readings_is_refused(invoke, words, message):
     with pytest.raises(UserError, match=message):
         invoke(*words)
+
+
+def test_stored_readings_speak_of_claims_that_neither_print_nor_data_decide(recipe, make, tmp_path):
+    records = [
+        make(method, f"r{i}", dataset="yeast", f1_macro=0.5 + i / 8) for i in (0, 1) for method in ("one", "two")
+    ]
+    comparison = compare(recipe, recipe.data[0], records)
+    plan = plan_readings(recipe, recipe.data[0], ["measure"])
+    report, _ = judge_readings(plan, {0: records})
+    assert with_readings(comparison, report) == comparison  # all readings find the same
+    claim = report.claims[0].model_copy(update={"verdict": "depends on the reading", "says": "holds with scale l2"})
+    report = report.model_copy(update={"claims": (claim,)})
+    (told,) = with_readings(comparison, report).claims
+    assert told.verdict == "depends on the reading"
+    assert told.line.startswith("claim 'one is better': depends on the reading: holds with scale l2; as the recipe ")
+    other = report.model_copy(update={"dataset": "scene"})
+    assert with_readings(comparison, other) == comparison
+    denied = replace(comparison, claims=(replace(comparison.claims[0], verdict="contradicts its own table"),))
+    assert with_readings(denied, report) == denied
+    # The summary and the page of the table say it, and name the readings.
+    make_folder(tmp_path / "r" / "reference")
+    (tmp_path / "r" / "reference" / "read-readings.json").write_text(report.model_dump_json())
+    outcome = TableOutcome("read", recipe.paper, recipe.table, "read.md", comparison, records)
+    summary, page = (path.read_text("utf-8") for path in write_summary([outcome], tmp_path / "r"))
+    assert "2 readings were tried. The recipe as it stands recovers" in summary
+    assert "[Readings](read-readings.md)" in summary
+    assert "± **Table 9, read**: claim 'one is better': depends on the reading: holds with scale l2" in summary
+    assert "**Claims:** 1 depends on the reading." in page

@@ -33,7 +33,8 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 default_role = "code"
 
-autosummary_generate = True
+# Named, since a build after the first one knows new pages too late.
+autosummary_generate = ["api.md"]
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
@@ -51,6 +52,8 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "write_computation_times": False,
 }
+
+templates_path = ["_templates"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = "mlrank"

@@ -221,8 +221,10 @@ def reproductions() -> str:
         links = ", ".join(
             f"[{'times' if path.endswith('-times.md') else 'table'}](../results/reference/{path})" for path in measured
         )
+        others = [one.table for one in (recipe.times, recipe.related) if one is not None]
+        tables = recipe.table + (f" (`--table`: {', '.join(others)})" if others else "")
         data = "; ".join(f"{option.dataset} ({GRADES[option.grade]})" for option in recipe.data)
-        rows.append((code(name), prose(recipe.title), prose(recipe.table), prose(data) or "-", links or "-"))
+        rows.append((code(name), prose(recipe.title), prose(tables), prose(data) or "-", links or "-"))
     papers = list(dict.fromkeys(load_recipe(name).paper for name in recipes()))
     verdicts = [(code(name), prose(rule)) for rules in (CELL_VERDICTS, CLAIM_VERDICTS) for name, rule in rules.items()]
     return joined(
@@ -241,7 +243,6 @@ def reproductions() -> str:
             "## Verdicts",
             "Nothing matches on stand-in or related data.",
             table(("verdict", "when it is given"), verdicts),
-            "[Reading a reproduction](notebooks/reading_a_reproduction.ipynb) goes through one.",
         ]
     )
 

@@ -1,8 +1,6 @@
-"""The Python interface: README's lines as a doctest, results shown in notebooks with every name escaped."""
+"""The Python interface: results shown in notebooks with every name escaped."""
 
-import doctest
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,19 +17,6 @@ from mlrank.scaling import SCALERS
 from mlrank.solvers import PROJECTIONS, SOLVERS, TrainingSet
 from mlrank.thresholds import THRESHOLDS
 from tests.experiment.small import CONFIG, small_config, small_data, write_libsvm
-
-README = Path(__file__).parents[1] / "README.md"
-
-
-def test_the_lines_of_the_readme_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("MLRANK_DATA", raising=False)
-    blocks = re.findall(r"```python\n(>>>.*?)```", README.read_text("utf-8"), re.DOTALL)
-    assert len(blocks) == 2
-    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "README", str(README), 0)
-    runner, output = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE), []
-    runner.run(test, out=output.append)
-    assert runner.summarize(verbose=False).failed == 0, "".join(output)
 
 
 def test_names_of_the_package_are_found_on_first_use():

@@ -61,7 +61,7 @@ def quickstart(tmp_path_factory):
     """A smaller example of the same name, and its results."""
     folder = tmp_path_factory.mktemp("quickstart")
     small = yaml.safe_load((ROOT / "configs/quickstart.yaml").read_text("utf-8"))
-    small |= {"subset": {"top_labels": 4, "top_features": 6}, "search": {"folds": 2, "metric": "f1_micro"}}
+    small |= {"subset": {"top_labels": 4}, "search": {"folds": 2, "metric": "f1_micro"}}
     for method in small["methods"].values():
         method |= {"C": 0.125} | {name: [0] for name in ("lam", "nu") if name in method}
     (folder / "quickstart").write_text(yaml.safe_dump(small, sort_keys=False), "utf-8")
@@ -156,7 +156,7 @@ def test_few_blocks_are_not_run():
 def test_a_planted_mistake_is_seen(folder, monkeypatch, capsys):
     with pytest.raises(AssertionError, match="No such command 'trian'"):
         run_line("mlrank trian quickstart", "here", monkeypatch, capsys)
-    with pytest.raises(AssertionError, match="Expected:\n    3"):
+    with pytest.raises(AssertionError, match=r"Expected:\n *3"):
         run_python(Block("python", "", ">>> 1 + 1\n3\n", "here"), {}, None)
     with pytest.raises(Exception, match="unknown solver 'rank_svn'"):
         check_yaml(Block("yaml", "", "methods: {A: {solver: rank_svn}}", "here"), None)
@@ -164,7 +164,7 @@ def test_a_planted_mistake_is_seen(folder, monkeypatch, capsys):
 
 @pytest.mark.parametrize("path", PAGES, ids=[str(path.relative_to(ROOT)) for path in PAGES])
 def test_links_lead_somewhere(path):
-    text = BLOCK.sub("", path.read_text("utf-8"))
+    text = re.sub(r"`[^`\n]*`", "code", BLOCK.sub("", path.read_text("utf-8")))
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
         if "://" in link:
             continue

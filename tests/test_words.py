@@ -22,7 +22,9 @@ NAMES = re.compile(r"\b(?:\w*[a-z]Keep|keeps?(?==[^=])|(?<=\.)keeps?|_eight)\b")
 
 def sources() -> list[Path]:
     package = [path for path in (ROOT / "mlrank").rglob("*.py") if "share" not in path.parts]
-    return sorted([*package, ROOT / "README.md", *(ROOT / "configs").rglob("*.yaml")])
+    written = ("build", "copied", "gallery", "api")
+    pages = [path for path in (ROOT / "docs").rglob("*.md") if path.relative_to(ROOT / "docs").parts[0] not in written]
+    return sorted([*package, *pages, ROOT / "README.md", *(ROOT / "configs").rglob("*.yaml")])
 
 
 def retired_words(text: str) -> list[str]:

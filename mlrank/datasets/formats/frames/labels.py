@@ -101,7 +101,7 @@ def read_label_columns(
                     cells[part, place] = text
                 else:
                     Y[part][:, place], known[part][:, place] = quick
-                    # Of text, that words are read as marks is told; a frame may hold the marks as such.
+                    # Of text, that words are read as marks is noted; a frame may hold the marks as such.
                     there, absent = ("true", "false") if table.is_text and column.dtype.kind == "b" else ("1", "0")
                     words[place] |= {there} if Y[part][:, place].any() else set()
                     words[place] |= {absent} if (~Y[part][:, place] & known[part][:, place]).any() else set()

@@ -11,7 +11,7 @@ from mlrank.recipes.recipe_parts import GRADES, USER, DataOption, FigureRecipe, 
 from mlrank.records import RunRecord
 from mlrank.yamlfile import YamlMapping
 
-__all__ = ["FLAT", "figure_experiments", "paper_figure"]
+__all__ = ["FLAT", "Runs", "figure_experiments", "paper_figure", "value_of"]
 
 Runs: TypeAlias = Mapping[float | str, Sequence[RunRecord]]
 # Stands for the experiment of the methods that the x axis does not change.
@@ -103,10 +103,11 @@ def _curves(
 
 def _values(records: Sequence[RunRecord], method: str, metric: str) -> list[float]:
     done = [record for record in records if record.method == method and record.done]
-    return [value for record in done if (value := _value(record, metric)) is not None]
+    return [value for record in done if (value := value_of(record, metric)) is not None]
 
 
-def _value(record: RunRecord, metric: str) -> float | None:
+def value_of(record: RunRecord, metric: str) -> float | None:
+    """Return what a figure shows of a run: a metric, its seconds or its objective; None where there is none."""
     if metric == "fit_seconds":
         return record.time.fit
     return record.fit.objective if metric == "objective" else record.value(metric)

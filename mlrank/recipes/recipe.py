@@ -19,6 +19,7 @@ from mlrank.recipes.recipe_parts import (
     Claim,
     DataOption,
     Effort,
+    FigureClaim,
     FigureRecipe,
     RegionsRecipe,
     RelatedTable,
@@ -137,7 +138,7 @@ _FIELDS: Mapping[str, Iterable[str]] = {
     "effort": Effort.model_fields,
     "times": TimesTable.model_fields,
     "related": RelatedTable.model_fields,
-    "figures": FigureRecipe.model_fields,
+    "figures": {**FigureRecipe.model_fields, **FigureClaim.model_fields},
     "regions": RegionsRecipe.model_fields,
     "layout": PaperLayout.model_fields,
     "readings": Question.model_fields,
@@ -180,6 +181,11 @@ def _inconsistencies(recipe: Recipe, name: str) -> Iterator[Problem]:
             yield f"a claim has one of 'order', 'pairs', 'close' and 'best', found {found}", ("claims", place)
         if (claim.best is not None) != bool(claim.among):
             yield "'best' and 'among' go together", ("claims", place)
+    for name, figure in recipe.figures.items():
+        for place, said in enumerate(figure.claims):
+            if said.by is not None and said.by not in figure.values:
+                values = ", ".join(f"{value:g}" for value in figure.values)
+                yield f"'by' is one of the values {values}, found {said.by:g}", ("figures", name, "claims", place, "by")
     methods = recipe.experiment.get("methods")
     if not isinstance(methods, dict):
         yield "the experiment needs a mapping 'methods'", ("experiment",)
@@ -219,6 +225,9 @@ def _mentions(
         for title, shown in figure.panels.items():
             for at, method in enumerate(shown):
                 yield "method of the figure", method, drawn, ("figures", name, "panels", title, at)
+        for at, said in enumerate(figure.claims):
+            for method in said.methods:
+                yield "method of the figure", method, drawn, ("figures", name, "claims", at)
     for place, claim in enumerate(recipe.claims):
         for at, method in enumerate(claim.order or ()):
             yield "method", method, methods, ("claims", place, "order", at)

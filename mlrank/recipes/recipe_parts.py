@@ -1,9 +1,9 @@
 """The parts of a recipe: data options, claims and figures, as frozen objects."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from mlrank.yamlfile import YamlMapping
 
@@ -15,6 +15,7 @@ __all__ = [
     "Claim",
     "DataOption",
     "Effort",
+    "FigureClaim",
     "FigureRecipe",
     "RegionsRecipe",
     "RelatedTable",
@@ -213,6 +214,54 @@ class YAxis(BaseModel):
     label: str
 
 
+class FigureClaim(BaseModel):
+    """A statement of the paper on the curves of a figure, in one of four forms.
+
+    Parameters
+    ----------
+    text : the statement
+    ahead : of each pair of methods the curve of the first is the better one, at every value on the x axis
+    falls : the curves of these methods fall from each value on the x axis to the next
+    settles, by, within : the curves of these methods are, at the value `by`, no further from the last than this share
+    slower : of each pair of methods, the seconds of the first grow with a lower power of x than those of the second
+    source : as of Claim
+    """
+
+    model_config = FROZEN
+
+    text: str
+    ahead: tuple[tuple[str, str], ...] = ()
+    falls: tuple[str, ...] = ()
+    settles: tuple[str, ...] = ()
+    by: float | None = None
+    within: float = Field(default=0.01, gt=0.0)
+    slower: tuple[tuple[str, str], ...] = ()
+    source: Source = "text"
+
+    @property
+    def named(self) -> str:
+        """Its text, with where it comes from if that is no sentence of the paper."""
+        return named_claim(self.text, self.source)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods it is about, each once."""
+        pairs = (*self.ahead, *self.slower)
+        return tuple(dict.fromkeys([*(method for pair in pairs for method in pair), *self.falls, *self.settles]))
+
+    @model_validator(mode="after")
+    def _one_form(self) -> Self:
+        forms = {"ahead": self.ahead, "falls": self.falls, "settles": self.settles, "slower": self.slower}
+        given = [name for name, value in forms.items() if value]
+        if len(given) != 1:
+            raise ValueError(
+                f"a claim on a figure has one of {', '.join(forms)}, found {' and '.join(given) or 'none'}"
+            )
+        if bool(self.settles) != (self.by is not None):
+            raise ValueError("'settles' and 'by' go together")
+        return self
+
+
 class FigureRecipe(BaseModel):
     """One figure of a paper: curves over experiments that differ in one number.
 
@@ -226,6 +275,7 @@ class FigureRecipe(BaseModel):
     flat : methods that the number does not concern, run once
     panels : per title of a panel, the methods in it
     paper_at : the value at which the numbers of the paper's table belong
+    claims : what the paper concludes from it
     data : the options where they differ from the recipe's
     subset, split : replace those of the experiment
     """
@@ -241,6 +291,7 @@ class FigureRecipe(BaseModel):
     flat: dict[str, YamlMapping] = {}
     panels: dict[str, tuple[str, ...]] = Field(min_length=1)
     paper_at: float | None = None
+    claims: tuple[FigureClaim, ...] = ()
     data: tuple[DataOption, ...] = ()
     subset: YamlMapping | None = None
     split: YamlMapping | None = None

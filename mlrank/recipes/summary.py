@@ -76,8 +76,8 @@ def _by_paper(outcomes: Sequence[TableOutcome]) -> list[str]:
     rows = [[markdown(_short(paper)), *map(str, _tally(mine))] for paper, mine in groups.items()]
     rows.append(["**all**", *(f"**{count}**" for count in _tally(outcomes))])
     explained = (
-        f"The first {len(NUMBERS)} counts are of printed numbers, the others of claims. Seconds, and all on "
-        "stand-in data, are left out."
+        f"The first {len(NUMBERS)} counts are of printed numbers, the others of claims. Seconds, and what is on "
+        "stand-in data, are left out, but for claims that their own table denies."
     )
     return [*markdown_table(header, rows, "l" + "r" * (len(header) - 1)), "", explained]
 

@@ -91,21 +91,29 @@ def _draw_curve(ax: "Axes", figure: SpecificationFigure, ordered: Sequence[Speci
         if at:
             label = plain(f"{found} ({len(at)})")
             ax.plot(at, values, linestyle="none", markersize=4.5, label=label, color=color, marker=marker)
-    high = max(one.value for one in ordered)
-    for x, one in enumerate(ordered):
-        if one.note:
-            ax.annotate(
-                plain(one.note),
-                (x, one.value),
-                xytext=(0, 16 if one.value < high else -18),
-                textcoords="offset points",
-                ha="left" if x < len(ordered) / 2 else "right",
-                fontsize=7,
-                arrowprops={"arrowstyle": "-", "linewidth": 0.6, "color": "#444444"},
-            )
+    noted = [(x, one) for x, one in enumerate(ordered) if one.note]
+    for line, (x, one) in enumerate(noted):  # below the curve, each in a line of its own
+        left = x < len(ordered) / 2
+        ax.annotate(
+            plain(one.note),
+            (x, one.value),
+            xytext=(x, 0.03 + 0.09 * line),
+            textcoords=ax.get_xaxis_transform(),
+            ha="left" if left else "right",
+            fontsize=7,
+            arrowprops={
+                "arrowstyle": "-",
+                "linewidth": 0.6,
+                "linestyle": ":",
+                "color": "#444444",
+                "relpos": (0.0 if left else 1.0, 1.0),
+            },
+        )
     ax.set_ylabel(plain(figure.label), fontsize=8)
-    ax.margins(y=0.25)
-    ax.legend(fontsize=7, loc="best", framealpha=0.7)
+    low, high = ordered[0].value, ordered[-1].value
+    reach = (high - low) or abs(high) or 1.0
+    ax.set_ylim(low - 0.35 * reach, high + 0.15 * reach)
+    ax.legend(fontsize=7, loc="upper left", framealpha=0.7)
     ax.tick_params(bottom=False, labelsize=8)
 
 

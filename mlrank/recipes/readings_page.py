@@ -138,7 +138,7 @@ def specification_figure(report: ReadingsReport) -> SpecificationFigure | None:
     place = max(known, key=lambda at: (_disputed(report.readings, at), -at))
     marks = {report.best: "recovers most", 0: "the recipe"}
     if report.best == 0:
-        marks = {0: "the recipe, recovers most"}
+        marks = {0: "the recipe, recovers most" if report.readings[0].recovered else "the recipe"}
     found = ("holds", "fails", "undecided")
     specifications = tuple(
         Specification(

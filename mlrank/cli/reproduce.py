@@ -120,7 +120,7 @@ def reproduce(
         for option in (option for option, value in given.items() if value):
             raise UserError(f"{option} is of one recipe, found together with '{ALL}'")
     reads = readings or questions is not None
-    _check_readings(reads, grid, table, figures, budget)
+    _check_readings(reads, table, figures, budget)
     check_backend(backend, scheduler)
     console = _console(as_json)
 
@@ -148,13 +148,13 @@ def reproduce(
     raise typer.Exit(_run(found[0], request, runner, results, dry_run, as_json))
 
 
-def _check_readings(reads: bool, grid: str | None, table: str | None, figures: bool, budget: float | None) -> None:
+def _check_readings(reads: bool, table: str | None, figures: bool, budget: float | None) -> None:
     from mlrank.errors import UserError
 
     if reads:
-        given = {"--grid": grid, "--table": table, "--figures": figures}
+        given = {"--table": table, "--figures": figures}
         for option in (option for option, value in given.items() if value):
-            raise UserError(f"readings are of the recipe's own table in its default grid, found {option}")
+            raise UserError(f"readings are of the recipe's own table, found {option}")
     elif budget is not None:
         raise UserError("--budget goes with --readings")
 

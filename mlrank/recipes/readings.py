@@ -56,6 +56,7 @@ class ReadingsPlan:
     Parameters
     ----------
     recipe, option : as in a TablePlan
+    grid : name of one of the recipe's grids
     readings : tuple of Reading, the recipe as it stands first, then those that depart least
     configs : tuple of ExperimentConfig
         The first is the experiment of the recipe's own table, whose results folder it shares.
@@ -64,6 +65,7 @@ class ReadingsPlan:
 
     recipe: Recipe
     option: DataOption
+    grid: str
     readings: tuple[Reading, ...]
     configs: tuple[ExperimentConfig, ...]
     sources: tuple[Mapping[str, Source], ...]
@@ -127,13 +129,15 @@ def plan_readings(
     option: DataOption,
     questions: Sequence[str] | None = None,
     files: Mapping[str, str] | None = None,
+    grid: str | None = None,
 ) -> ReadingsPlan:
-    """Return which experiments the readings of a recipe need on a data option, in its default grid.
+    """Return which experiments the readings of a recipe need on a data option.
 
     Parameters
     ----------
     questions : see `readings_of`
     files : the user's own data, for the option that stands for them
+    grid : name of one of the recipe's grids; None for its default
 
     Raises
     ------
@@ -141,11 +145,12 @@ def plan_readings(
         If a choice makes an experiment that cannot be.
     """
     readings = readings_of(recipe, questions)
-    plain = experiment_mapping(recipe, option, recipe.default_grid, files)
+    grid = grid or recipe.default_grid
+    plain = experiment_mapping(recipe, option, grid, files)
     experiments = _Experiments(recipe, plain)
     sources = tuple(experiments.sources(reading) for reading in readings)
     configs = tuple(config_of(mapping, f"recipe {recipe.name}") for mapping in experiments.mappings)
-    return ReadingsPlan(recipe, option, tuple(readings), configs, sources)
+    return ReadingsPlan(recipe, option, grid, tuple(readings), configs, sources)
 
 
 class _Experiments:
@@ -200,7 +205,7 @@ class _Experiments:
             title = "-".join(f"{q}-{c}" for q, c in reading.choices if parts & set(self._choice(q, c).changes))
         origin = mapping["recipe"] | {"part": "readings"}
         self.mappings.append(
-            {**mapping, "name": f"{self.recipe.name}-readings-{title}", "methods": {}, "recipe": origin}
+            {**mapping, "name": f"{self.plain['name']}-readings-{title}", "methods": {}, "recipe": origin}
         )
 
 

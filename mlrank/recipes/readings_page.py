@@ -19,7 +19,8 @@ ENOUGH = 0.6
 def headline(report: ReadingsReport) -> list[str]:
     """Return what came of the readings, in three sentences."""
     own, best, n = report.readings[0], report.readings[report.best], report.n_numbers
-    tried = f"{len(report.readings)} readings were tried"
+    splits = f"{report.n_splits} split{'s' if report.n_splits != 1 else ''}"
+    tried = f"{len(report.readings)} readings were tried in grid '{report.grid}' on {splits}"
     if report.left_out:
         tried += f"; a budget left out {report.left_out} more"
     if not n:

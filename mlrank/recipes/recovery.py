@@ -129,7 +129,7 @@ class ReadingsReport(BaseModel):
 
     Parameters
     ----------
-    recipe, paper, table, dataset : str
+    recipe, paper, table, dataset, grid : str
     grade : key of GRADES
     n_splits : int
     n_numbers : how many numbers of the paper could be recovered
@@ -150,6 +150,7 @@ class ReadingsReport(BaseModel):
     paper: str
     table: str
     dataset: str
+    grid: str
     grade: str
     n_splits: int
     n_numbers: int
@@ -198,6 +199,7 @@ def judge_readings(
         paper=recipe.paper,
         table=recipe.table,
         dataset=comparisons[0].dataset,
+        grid=plan.grid,
         grade=comparisons[0].grade,
         n_splits=comparisons[0].n_splits,
         n_numbers=numbers,

@@ -51,7 +51,7 @@ def to_run(recipe: Recipe, request: RecipeRequest, runner: Runner, questions: Se
     option = choose_data(recipe, is_available, request.files is not None)
     for line in banner(recipe, recipe.table, option, better_options(recipe, option)):
         runner.show(line)
-    return plan_readings(recipe, option, questions, request.files)
+    return plan_readings(recipe, option, questions, request.files, request.grid)
 
 
 def run_readings(

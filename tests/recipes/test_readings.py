@@ -349,7 +349,7 @@ def test_the_command_plans_runs_and_prints_readings(invoke, tmp_path):
     assert "their answers come from the same runs: measure" in planned
     assert not (tmp_path / "r").exists()
     shown = invoke("read", "--questions", "measure, neighbors")
-    assert "4 readings were tried. The recipe as it stands recovers" in shown
+    assert "4 readings were tried in grid 'coarse' on 1 split. The recipe as it stands recovers" in shown
     report = json.loads(invoke("read", "--questions", "measure,neighbors", "--json"))
     stored = stored_readings(tmp_path / "r" / "reference", "read")
     assert report == json.loads(stored.model_dump_json())
@@ -361,7 +361,8 @@ def test_the_command_plans_runs_and_prints_readings(invoke, tmp_path):
     ("words", "message"),
     [
         (["read", "--budget", "1"], "--budget goes with --readings"),
-        (["read", "--readings", "--grid", "coarse"], "readings are of the recipe's own table .*, found --grid"),
+        (["read", "--readings", "--table", "3"], "readings are of the recipe's own table, found --table"),
+        (["read", "--readings", "--grid", "fine"], "unknown grid of the recipe 'read' 'fine'"),
         (["read", "--readings", "--figures"], "found --figures"),
         (["all", "--readings"], "--readings is of one recipe, found together with 'all'"),
     ],
@@ -393,7 +394,7 @@ def test_stored_readings_speak_of_claims_that_neither_print_nor_data_decide(reci
     (tmp_path / "r" / "reference" / "read-readings.json").write_text(report.model_dump_json())
     outcome = TableOutcome("read", recipe.paper, recipe.table, "read.md", comparison, records)
     summary, page = (path.read_text("utf-8") for path in write_summary([outcome], tmp_path / "r"))
-    assert "2 readings were tried. The recipe as it stands recovers" in summary
+    assert "2 readings were tried in grid 'coarse' on 2 splits. The recipe as it stands recovers" in summary
     assert "[Readings](read-readings.md)" in summary
     assert "± **Table 9, read**: claim 'one is better': depends on the reading: holds with scale l2" in summary
     assert "**Claims:** 1 depends on the reading." in page

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from mlrank.config import ExperimentConfig
     from mlrank.recipes import Comparison, Recipe, TableOutcome
-    from mlrank.recipes.run import RecipeRequest, Runner, TablePlan, TableRun
+    from mlrank.recipes.run import FigurePlan, RecipeRequest, Runner, TablePlan, TableRun
     from mlrank.tables import FinishedExperiment
 
 __all__ = ["reproduce"]
@@ -78,8 +78,9 @@ def reproduce(
     """Run the experiment behind a table of a paper and compare its numbers with ours, with verdicts.
 
     The best available data are used: your files, then data sets of the catalogue, then generated stand-ins. The first
-    lines name them and say how to get better ones. 'all' runs every recipe with its run times, continues after a
-    failure, and writes DIR/reference/SUMMARY.md: one line per table, and every claim with its verdict.
+    lines name them and say how to get better ones. 'all' runs every recipe with its run times, related labels and
+    figures, continues after a failure, and writes DIR/reference/SUMMARY.md: papers by verdict, a line for each table,
+    and every claim with its verdict.
 
     Examples:
 
@@ -251,21 +252,21 @@ def _run_all(recipes: list["Recipe"], runner: "Runner", results: Path, dry_run: 
         The exit code: 2 if a table could not be run or a fit failed.
     """
     from mlrank.cli.forecast import forecast_values, show_forecast
-    from mlrank.recipes.run import attempt_all, run_table
+    from mlrank.recipes.run import attempt_all, run_planned
     from mlrank.records import dump_json
 
     forecasts: list[dict[str, object]] = []
 
-    def forecast(plan: "TablePlan") -> None:
-        if as_json:
-            values = forecast_values(plan.config, results, plan.jobs)
-            table = (plan.times or plan.recipe).table
-            forecasts.append({"recipe": plan.recipe.name, "table": table, **values})
-        else:
-            show_forecast(plan.config, results, plan.jobs, as_json)
+    def forecast(plan: "TablePlan | FigurePlan") -> None:
+        for config in plan.configs:
+            if as_json:
+                values = forecast_values(config, results, plan.jobs)
+                forecasts.append({"recipe": plan.recipe.name, "table": plan.table, **values})
+            else:
+                show_forecast(config, results, plan.jobs, as_json)
 
     outcomes: list[TableOutcome] = []
-    for outcome in attempt_all(recipes, runner, forecast if dry_run else partial(run_table, runner=runner)):
+    for outcome in attempt_all(recipes, runner, forecast if dry_run else partial(run_planned, runner=runner)):
         outcomes.append(outcome)
         if outcome.problem:
             problem = f"{outcome.table} of {outcome.recipe} was not run: {outcome.problem}"
@@ -280,13 +281,13 @@ def _run_all(recipes: list["Recipe"], runner: "Runner", results: Path, dry_run: 
 
 
 def _write_summary(outcomes: list["TableOutcome"], results: Path, as_json: bool) -> None:
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
     from mlrank.recipes.run import write_summary
     from mlrank.records import dump_json
 
     summary, *_ = write_summary(outcomes, results)
     if as_json:
-        shown = [asdict(outcome) | {"records": len(outcome.records)} for outcome in outcomes]
+        shown = [asdict(replace(one, image=None)) | {"records": len(one.records)} for one in outcomes]
         print(dump_json(shown), end="")
     _console(as_json).print(f"written to {summary}", highlight=False, markup=False, soft_wrap=True)

@@ -8,11 +8,13 @@ import numpy as np
 from mlrank.arrays import FloatArray
 from mlrank.metrics import METRICS
 from mlrank.recipes.claims import ClaimResult, combined, corrected, share_of, support
+from mlrank.recipes.compare import Comparison
 from mlrank.recipes.evidence import PartEvidence, better, decide, within
 from mlrank.recipes.figures import FLAT, Runs, value_of
-from mlrank.recipes.recipe_parts import FigureClaim, FigureRecipe
+from mlrank.recipes.recipe import Recipe
+from mlrank.recipes.recipe_parts import GRADES, DataOption, FigureClaim, FigureRecipe, grade_on
 
-__all__ = ["judge_figure"]
+__all__ = ["compare_figure", "judge_figure"]
 
 # How many parts that came out otherwise are spelled out.
 SPELLED_OUT = 4
@@ -20,6 +22,35 @@ SPELLED_OUT = 4
 ROUNDING = 1e-6
 
 Parts = Mapping[str, PartEvidence]
+
+
+def compare_figure(recipe: Recipe, name: str, option: DataOption, runs: Runs) -> Comparison:
+    """Return what came of the claims on a figure; a figure prints no numbers to set beside ours.
+
+    Parameters
+    ----------
+    name : key of the recipe's figures or regions
+    option : the data that the runs are of
+    """
+    figure = recipe.figures.get(name)
+    title = recipe.regions[name].title if figure is None else figure.title
+    records = [record for found in runs.values() for record in found]
+    grade = grade_on(option, any(record.dataset.stand_in for record in records))
+    dataset = records[0].dataset.name if records else option.dataset
+    table, _, shows = title.partition(": ")
+    notes = (f"data: {option.note}", *([f"it shows: {shows}"] if shows else []))
+    return Comparison(
+        title=f"{title}; {recipe.paper}; ours on {dataset} ({GRADES[grade]})",
+        recipe=recipe.name,
+        paper=recipe.paper,
+        table=table,
+        dataset=dataset,
+        grade=grade,
+        n_splits=len({record.split for record in records}),
+        cells=(),
+        claims=() if figure is None else judge_figure(figure, runs, grade),
+        notes=notes,
+    )
 
 
 def judge_figure(figure: FigureRecipe, runs: Runs, grade: str) -> tuple[ClaimResult, ...]:
@@ -106,6 +137,6 @@ def _details(
         lines.append(f"settled is within {claim.within:.0%} of the value at {figure.values[-1]:g} (a margin of ours)")
     if claim.slower:
         powers = {method: _powers(figure, curves[method]) for method in claim.methods}
-        said = [f"{m} with the power {p.mean():.2f}" for m, p in powers.items() if p is not None]
-        lines.append(f"seconds grow with {figure.x.label}: {', '.join(said) or 'not known'}")
+        powers_of = [f"{m} with the power {p.mean():.2f}" for m, p in powers.items() if p is not None]
+        lines.append(f"seconds grow with {figure.x.label}: {', '.join(powers_of) or 'not known'}")
     return lines

@@ -40,10 +40,19 @@ SECONDS_DECIMALS = 2
 NONE = "-"
 
 
-def comparison_page(comparison: Comparison) -> str:
-    """Return the page in Markdown."""
+def comparison_page(comparison: Comparison, image: str | None = None) -> str:
+    """Return the page in Markdown.
+
+    Parameters
+    ----------
+    image : the file beside the page with a figure to show
+    """
     lines = [f"# {markdown(comparison.recipe)}: {markdown(comparison.table)}", "", markdown(comparison.paper), ""]
-    lines += [*_headline(comparison), "", *_table(comparison), "", *_legend(comparison), ""]
+    lines += [*_headline(comparison), ""]
+    if comparison.cells:
+        lines += [*_table(comparison), "", *_legend(comparison), ""]
+    if image:
+        lines += [f"![{markdown(comparison.title)}]({image})", ""]
     if comparison.claims:
         lines += ["## Claims", "", *(f"- {_marked(claim)}" for claim in comparison.claims), ""]
         found = [(claim.text, claim.details) for claim in comparison.claims if claim.details]
@@ -97,7 +106,8 @@ def _headline(comparison: Comparison) -> Iterator[str]:
         numbers = "none is comparable"
     splits = f"{comparison.n_splits} split{'s' if comparison.n_splits != 1 else ''}"
     data = next((note.removeprefix("data: ") for note in comparison.notes if note.startswith("data: ")), "")
-    yield f"**Numbers:** {numbers}.  "
+    if comparison.cells:
+        yield f"**Numbers:** {numbers}.  "
     yield f"**Claims:** {claims_in_words(comparison.claims) or 'none'}.  "
     yield f"**Data:** {markdown(comparison.dataset)}, {GRADES[comparison.grade]}, {splits}: {markdown(data)}."
 

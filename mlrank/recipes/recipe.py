@@ -182,10 +182,13 @@ def _inconsistencies(recipe: Recipe, name: str) -> Iterator[Problem]:
         if (claim.best is not None) != bool(claim.among):
             yield "'best' and 'among' go together", ("claims", place)
     for name, figure in recipe.figures.items():
-        for place, said in enumerate(figure.claims):
-            if said.by is not None and said.by not in figure.values:
+        for place, stated in enumerate(figure.claims):
+            if stated.by is not None and stated.by not in figure.values:
                 values = ", ".join(f"{value:g}" for value in figure.values)
-                yield f"'by' is one of the values {values}, found {said.by:g}", ("figures", name, "claims", place, "by")
+                yield (
+                    f"'by' is one of the values {values}, found {stated.by:g}",
+                    ("figures", name, "claims", place, "by"),
+                )
     methods = recipe.experiment.get("methods")
     if not isinstance(methods, dict):
         yield "the experiment needs a mapping 'methods'", ("experiment",)
@@ -225,8 +228,8 @@ def _mentions(
         for title, shown in figure.panels.items():
             for at, method in enumerate(shown):
                 yield "method of the figure", method, drawn, ("figures", name, "panels", title, at)
-        for at, said in enumerate(figure.claims):
-            for method in said.methods:
+        for at, stated in enumerate(figure.claims):
+            for method in stated.methods:
                 yield "method of the figure", method, drawn, ("figures", name, "claims", at)
     for place, claim in enumerate(recipe.claims):
         for at, method in enumerate(claim.order or ()):

@@ -16,6 +16,7 @@ from mlrank.recipes.run import (
     data_to_fetch,
     draw_figures,
     plan_table,
+    run_planned,
     run_table,
     write_summary,
 )
@@ -73,16 +74,16 @@ def reproduce_one(name: str, request: RecipeRequest, runner: Runner, fetch: bool
 
 
 def reproduce_all(runner: Runner, results: Path, fetch: bool = False) -> Reproduction:
-    """Run every table of every recipe and write the summary; one that cannot be run becomes a note."""
+    """Run every table and figure of every recipe and write the summary; one that cannot be run becomes a note."""
     chosen = [load_recipe(name) for name in recipes()]
     notes = _fetched(chosen) if fetch else []
     runner = replace(runner, show=notes.append)
-    outcomes = list(attempt_all(chosen, runner, partial(run_table, runner=runner)))
+    outcomes = list(attempt_all(chosen, runner, partial(run_planned, runner=runner)))
     files = write_summary(outcomes, results)
     notes += [f"{o.table} of {o.recipe} was not run: {o.problem}" for o in outcomes if o.problem]
     notes += [f"{o.table} of {o.recipe}: failed fits: {o.n_failed}" for o in outcomes if o.n_failed]
     comparisons = tuple(outcome.comparison for outcome in outcomes if outcome.comparison)
-    tables = tuple(map(comparison_grid, comparisons))
+    tables = (*map(comparison_grid, comparisons), *(outcome.grid for outcome in outcomes if outcome.grid))
     return Reproduction(comparisons, tables, files[0].parent, tuple(files), tuple(notes))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from mlrank.config import ExperimentConfig, config_of
@@ -15,7 +16,8 @@ from mlrank.plots import render, render_regions
 from mlrank.recipes.compare import OWN_DATA, Comparison, compare
 from mlrank.recipes.constants import Constants, constant_values
 from mlrank.recipes.data import banner, better_options, choose_data, experiment_mapping
-from mlrank.recipes.figures import figure_experiments, paper_figure
+from mlrank.recipes.figure_claims import compare_figure
+from mlrank.recipes.figures import FLAT, figure_experiments, paper_figure
 from mlrank.recipes.layout import recipe_grids
 from mlrank.recipes.page import comparison_page
 from mlrank.recipes.recipe import DataOption, Recipe, TimesTable
@@ -26,12 +28,14 @@ from mlrank.recipes.related import Related, related_grid, related_mapping, relat
 from mlrank.recipes.render import render_comparison
 from mlrank.recipes.summary import TableOutcome, render_summary
 from mlrank.recipes.times import compare_times, times_mapping, times_of
-from mlrank.records import RunFolder
+from mlrank.records import RunFolder, RunRecord
 from mlrank.records.atomic import make_folder, write_atomic
 from mlrank.solvers.slrm import related_labels
 from mlrank.tables import FORMATS, FinishedExperiment, Grid, render_grids
 
 __all__ = [
+    "FigurePlan",
+    "FigureRun",
     "RecipeRequest",
     "Runner",
     "TablePlan",
@@ -39,7 +43,10 @@ __all__ = [
     "attempt_all",
     "data_to_fetch",
     "draw_figures",
+    "plan_figure",
     "plan_table",
+    "run_figure",
+    "run_planned",
     "run_table",
     "write_summary",
 ]
@@ -104,6 +111,58 @@ class TablePlan:
     times: TimesTable | None = None
     related: RelatedTable | None = None
 
+    @property
+    def table(self) -> str:
+        """What the paper calls it."""
+        return (self.times or self.related or self.recipe).table
+
+    @property
+    def configs(self) -> tuple[ExperimentConfig, ...]:
+        """The experiments it needs."""
+        return (self.config,)
+
+
+@dataclass(frozen=True)
+class FigurePlan:
+    """One figure of a recipe that can be drawn: the data option, the experiments, and the number of workers.
+
+    Parameters
+    ----------
+    series : tuple of (value on the x axis or FLAT, ExperimentConfig)
+        Of a figure of the plane: the experiment of the recipe's table alone.
+    """
+
+    recipe: Recipe
+    name: str
+    option: DataOption
+    series: tuple[tuple[float | str, ExperimentConfig], ...]
+    jobs: int
+
+    @property
+    def title(self) -> str:
+        """Its title in the recipe."""
+        recipe = self.recipe
+        return (recipe.figures[self.name] if self.name in recipe.figures else recipe.regions[self.name]).title
+
+    @property
+    def table(self) -> str:
+        """What the paper calls it: its title up to the colon."""
+        return self.title.partition(":")[0]
+
+    @property
+    def configs(self) -> tuple[ExperimentConfig, ...]:
+        """The experiments it needs."""
+        return tuple(config for _, config in self.series)
+
+
+@dataclass(frozen=True)
+class FigureRun:
+    """A figure whose runs were made: what is drawn, and what came of its claims; none of a figure of the plane."""
+
+    draw: Callable[[str], bytes]
+    comparison: Comparison
+    records: tuple[RunRecord, ...]
+
 
 @dataclass(frozen=True)
 class TableRun:
@@ -163,7 +222,11 @@ def plan_table(recipe: Recipe, request: RecipeRequest, runner: Runner) -> TableP
 
 
 def _plan(
-    recipe: Recipe, request: RecipeRequest, runner: Runner, times: TimesTable | None, related: RelatedTable | None
+    recipe: Recipe,
+    request: RecipeRequest,
+    runner: Runner,
+    times: TimesTable | None = None,
+    related: RelatedTable | None = None,
 ) -> TablePlan:
     option = choose_data(recipe, is_available, request.files is not None)
     table = (times or related or recipe).table
@@ -240,34 +303,77 @@ def draw_figures(plan: TablePlan, folder: RunFolder, runner: Runner) -> list[Pat
     for name, figure in plan.recipe.figures.items():
         runner.show(figure.title)
         try:
-            option = choose_data(plan.recipe, is_available, False, figure.data) if figure.data else plan.option
-        except UserError as error:
+            planned = plan_figure(plan.recipe, name, runner, plan.option, plan.files)
+        except _NoData as error:
             runner.show(f"not drawn: {error}")
             continue
-        workers = runner.jobs
-        if figure.y.metric == "fit_seconds":
-            _check_one_machine(runner)
-            workers = 1
-        runs = {
-            value: runner.run(_config(plan.recipe, mapping), workers).records
-            for value, mapping in figure_experiments(plan.recipe, name, option, plan.files)
-        }
-        drawn = paper_figure(plan.recipe, name, option, runs)
-        files += _write_figure(folder, name, {fmt: render(drawn, fmt) for fmt in FIGURE_FORMATS}, runner)
-    return files + (_draw_regions(plan, folder, runner) if plan.recipe.regions else [])
-
-
-def _draw_regions(plan: TablePlan, folder: RunFolder, runner: Runner) -> list[Path]:
-    """Draw the recipe's figures of the plane from the runs of its table."""
-    dataset = load_dataset(plan.option.dataset)
-    arrays = {record.method: folder.run_arrays(record) for record in folder.runs() if record.done}
-    scores = {method: (found["rows"], found["scores"]) for method, found in arrays.items()}
-    files = []
+        drawn = run_figure(planned, runner)
+        files += _write_figure(folder, name, {fmt: drawn.draw(fmt) for fmt in FIGURE_FORMATS}, runner)
+        for claim in drawn.comparison.claims:
+            runner.show(f"  {claim.line}")
     for name, regions in plan.recipe.regions.items():
         runner.show(regions.title)
-        drawn = plane_figure(plan.recipe, name, plan.option, dataset, scores)
-        files += _write_figure(folder, name, {fmt: render_regions(drawn, fmt) for fmt in FIGURE_FORMATS}, runner)
+        draw = _plane(plan.recipe, name, plan.option, folder)
+        files += _write_figure(folder, name, {fmt: draw(fmt) for fmt in FIGURE_FORMATS}, runner)
     return files
+
+
+class _NoData(UserError):
+    """The data of a figure are not at hand."""
+
+
+def plan_figure(
+    recipe: Recipe, name: str, runner: Runner, option: DataOption, files: Mapping[str, str] | None = None
+) -> FigurePlan:
+    """Return what is to be run for a figure.
+
+    Parameters
+    ----------
+    option : the data of the recipe's table, used where the figure has none of its own
+
+    Raises
+    ------
+    UserError
+        If the figure's own data are not at hand, or it is of times and fits are made on other machines.
+    """
+    figure = recipe.figures.get(name)
+    if figure is None:  # of the plane
+        return FigurePlan(recipe, name, option, ((FLAT, _table_config(recipe, option, files)),), runner.jobs)
+    if figure.data:
+        try:
+            option = choose_data(recipe, is_available, False, figure.data)
+        except UserError as error:
+            raise _NoData(str(error)) from error
+    timed = figure.y.metric == "fit_seconds"
+    if timed:
+        _check_one_machine(runner)
+    series = [(value, _config(recipe, mapping)) for value, mapping in figure_experiments(recipe, name, option, files)]
+    return FigurePlan(recipe, name, option, tuple(series), 1 if timed else runner.jobs)
+
+
+def _table_config(recipe: Recipe, option: DataOption, files: Mapping[str, str] | None) -> ExperimentConfig:
+    return _config(recipe, experiment_mapping(recipe, option, recipe.default_grid, files))
+
+
+def run_figure(plan: FigurePlan, runner: Runner) -> FigureRun:
+    """Make the runs of a figure that are missing, and judge what the paper says of it."""
+    finished = {value: runner.run(config, plan.jobs) for value, config in plan.series}
+    runs = {value: done.records for value, done in finished.items()}
+    records = tuple(record for found in runs.values() for record in found)
+    comparison = compare_figure(plan.recipe, plan.name, plan.option, runs)
+    if plan.name in plan.recipe.regions:
+        return FigureRun(_plane(plan.recipe, plan.name, plan.option, finished[FLAT].folder), comparison, records)
+    drawn = paper_figure(plan.recipe, plan.name, plan.option, runs)
+    return FigureRun(lambda fmt: render(drawn, fmt), comparison, records)
+
+
+def _plane(recipe: Recipe, name: str, option: DataOption, folder: RunFolder) -> Callable[[str], bytes]:
+    """Return a figure of the plane from the runs of the recipe's table, as a function of the format."""
+    dataset = load_dataset(option.dataset)
+    arrays = {record.method: folder.run_arrays(record) for record in folder.runs() if record.done}
+    scores = {method: (found["rows"], found["scores"]) for method, found in arrays.items()}
+    drawn = plane_figure(recipe, name, option, dataset, scores)
+    return lambda fmt: render_regions(drawn, fmt)
 
 
 def _write_figure(folder: RunFolder, name: str, images: Mapping[str, bytes], runner: Runner) -> list[Path]:
@@ -278,30 +384,55 @@ def _write_figure(folder: RunFolder, name: str, images: Mapping[str, bytes], run
     return list(files.values())
 
 
-def attempt_all(
-    recipes: Sequence[Recipe], runner: Runner, attempt: Callable[[TablePlan], TableRun | None]
-) -> Iterator[TableOutcome]:
-    """Yield what becomes of each table of scores or times; one that cannot be run stops no other.
+Attempt = Callable[[TablePlan | FigurePlan], TableRun | FigureRun | None]
+
+
+def run_planned(plan: TablePlan | FigurePlan, runner: Runner) -> TableRun | FigureRun:
+    """Make the runs of a table or figure that are missing; see `run_table` and `run_figure`."""
+    return run_figure(plan, runner) if isinstance(plan, FigurePlan) else run_table(plan, runner)
+
+
+def attempt_all(recipes: Sequence[Recipe], runner: Runner, attempt: Attempt) -> Iterator[TableOutcome]:
+    """Yield what becomes of each table and figure, in the order of the recipes; one that cannot be run stops no other.
 
     Parameters
     ----------
-    attempt : function of a plan, such as `run_table`; None is returned where nothing is run
+    attempt : function of a plan, such as `run_planned`; None is returned where nothing is run
     """
     for recipe in recipes:
-        for times in (None, recipe.times) if recipe.times else (None,):
-            yield _attempt(recipe, times, runner, attempt)
+        yield _attempt(recipe, recipe.name, recipe.table, partial(_plan, recipe, RecipeRequest(), runner), attempt)
+        if (times := recipe.times) is not None:
+            planned = partial(_plan, recipe, RecipeRequest(), runner, times=times)
+            yield _attempt(recipe, f"{recipe.name}-times", times.table, planned, attempt)
+        if (related := recipe.related) is not None:
+            planned = partial(_plan, recipe, RecipeRequest(), runner, related=related)
+            yield _attempt(recipe, f"{recipe.name}-related", related.table, planned, attempt)
+        titles = {name: figure.title for name, figure in recipe.figures.items()}
+        titles |= {name: regions.title for name, regions in recipe.regions.items()}
+        for name, title in titles.items():
+            drawn = partial(_figure_on_the_best_data, recipe, name, runner)
+            yield _attempt(recipe, f"{recipe.name}-{name}", title.partition(":")[0], drawn, attempt)
+
+
+def _figure_on_the_best_data(recipe: Recipe, name: str, runner: Runner) -> FigurePlan:
+    plan = plan_figure(recipe, name, runner, choose_data(recipe, is_available, False))
+    runner.show(f"{recipe.name}: {plan.title}")
+    return plan
 
 
 def _attempt(
-    recipe: Recipe, times: TimesTable | None, runner: Runner, attempt: Callable[[TablePlan], TableRun | None]
+    recipe: Recipe, page: str, table: str, planned: Callable[[], TablePlan | FigurePlan], attempt: Attempt
 ) -> TableOutcome:
-    name, table = (f"{recipe.name}-times", times.table) if times else (recipe.name, recipe.table)
-    head = (recipe.name, recipe.paper, table, f"{name}.md")
+    head = (recipe.name, recipe.paper, table, f"{page}.md")
     try:
-        done = attempt(_plan(recipe, RecipeRequest(), runner, times, None))
-    except Exception as error:  # the other tables are still to be run
+        done = attempt(planned())
+        if isinstance(done, FigureRun):
+            return TableOutcome(*head, done.comparison, done.records, image=done.draw("svg"))
+    except Exception as error:  # the others are still to be run
         return TableOutcome(*head, problem=" ".join(str(error).split()) or type(error).__name__)
-    return TableOutcome(*head) if done is None else TableOutcome(*head, done.comparison, done.experiment.records)
+    if done is None:
+        return TableOutcome(*head)
+    return TableOutcome(*head, done.comparison, done.experiment.records, grid=done.related_table)
 
 
 def write_summary(outcomes: Sequence[TableOutcome], results: Path) -> list[Path]:
@@ -309,11 +440,18 @@ def write_summary(outcomes: Sequence[TableOutcome], results: Path) -> list[Path]
     folder = results / REFERENCE
     make_folder(folder)
     outcomes = [_with_readings(outcome, folder) for outcome in outcomes]
-    texts = {"SUMMARY.md": render_summary(outcomes)}
-    texts |= {o.page: comparison_page(o.comparison) for o in outcomes if o.comparison}
-    for name, text in texts.items():
-        write_atomic(folder / name, text.encode())
-    return [folder / name for name in texts]
+    contents = {"SUMMARY.md": render_summary(outcomes).encode()}
+    for outcome in outcomes:
+        if outcome.image is not None:
+            contents[outcome.image_name] = outcome.image
+        if outcome.comparison is not None:
+            image = outcome.image_name if outcome.image is not None else None
+            contents[outcome.page] = comparison_page(outcome.comparison, image).encode()
+        elif outcome.grid is not None:
+            contents[outcome.page] = render_grids([outcome.grid], "md").encode()
+    for name, content in contents.items():
+        write_atomic(folder / name, content)
+    return [folder / name for name in contents]
 
 
 def _with_readings(outcome: TableOutcome, folder: Path) -> TableOutcome:

@@ -12,6 +12,7 @@ from mlrank.recipes.recipe import GRADES
 from mlrank.recipes.recovery import ReadingsReport
 from mlrank.recipes.verdicts import CELL_VERDICTS, CLAIM_VERDICTS
 from mlrank.records import RunRecord
+from mlrank.tables import Grid
 from mlrank.tables.markup import markdown, markdown_table
 
 __all__ = ["TableOutcome", "render_summary"]
@@ -40,6 +41,10 @@ class TableOutcome:
         Why it could not be run.
     readings : ReadingsReport or None
         What was stored of the table's readings.
+    grid : Grid or None
+        A table of related labels, which has no comparison.
+    image : bytes or None
+        The figure, as SVG.
     """
 
     recipe: str
@@ -50,6 +55,13 @@ class TableOutcome:
     records: Sequence[RunRecord] = ()
     problem: str = ""
     readings: ReadingsReport | None = None
+    grid: Grid | None = None
+    image: bytes | None = None
+
+    @property
+    def image_name(self) -> str:
+        """What the file of the figure is called."""
+        return f"{self.page.removesuffix('.md')}.svg"
 
     @property
     def n_failed(self) -> int:
@@ -134,6 +146,9 @@ def _listed(counts: dict[str, int]) -> str:
 
 def _row(outcome: TableOutcome) -> list[str]:
     found = outcome.comparison
+    if found is None and outcome.grid is not None:
+        linked = f"[{markdown(outcome.table)}]({outcome.page})"
+        return [linked, outcome.recipe, *["-"] * (len(HEADER) - 3), str(outcome.n_failed)]
     if found is None:
         return [markdown(outcome.table), outcome.recipe, "not run", *["-"] * (len(HEADER) - 3)]
     linked = f"[{markdown(outcome.table)}]({outcome.page})"
@@ -144,6 +159,8 @@ def _row(outcome: TableOutcome) -> list[str]:
 
 def _lines(outcome: TableOutcome) -> list[str]:
     where = f"**{markdown(outcome.table)}, {outcome.recipe}**"
+    if outcome.comparison is None and outcome.grid is not None:
+        return []
     if outcome.comparison is None:
         return [f"- {where}: not run: {markdown(outcome.problem)}"]
     claims = outcome.comparison.claims

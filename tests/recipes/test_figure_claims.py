@@ -88,7 +88,7 @@ def test_a_curve_settles_near_its_last_value(folder, make, curve, verdict):
     assert claim.details[1] == "settled is within 1% of the value at 40 (a margin of ours)"
 
 
-def test_linear_and_quadratic_growth_are_told_apart(folder, make):
+def test_linear_and_quadratic_growth_are_kept_apart(folder, make):
     """Seconds are 3 x and x^2 / 7, so the powers are 1 and 2 whatever the factors, which jitter turns a little."""
     figure = figure_of(folder, "{text: A grows more slowly, slower: [[A, B]]}", "fit_seconds")
     x = np.array([10, 20, 40])

@@ -86,12 +86,20 @@ def test_a_table_of_related_labels_is_a_table_without_verdicts(tmp_path):
 def test_all_writes_the_summary_and_goes_on_after_what_cannot_be_run(tmp_path, monkeypatch):
     made = mlrank.reproduce("all", results_dir=tmp_path)
     assert made.folder == tmp_path / "reference"
-    assert [path.name for path in made.files] == ["SUMMARY.md", "tiny.md"]
-    assert len(made.comparisons) == 1
+    names = ["SUMMARY.md", "tiny.md", "tiny-related.md", "tiny-sizes.svg", "tiny-sizes.md"]
+    assert [path.name for path in made.files] == names
+    assert [comparison.table for comparison in made.comparisons] == ["Table 9", "Figure 1"]
+    summary, _, related, image, figure = (path.read_text("utf-8") for path in made.files)
+    assert all(f"]({page})" in summary for page in ("tiny.md", "tiny-related.md", "tiny-sizes.md"))
+    assert "(tiny-sizes.svg)" in figure
+    assert image.startswith("<?xml")
+    assert related == (tmp_path / "tiny-related" / "tables" / "related.md").read_text("utf-8")
     monkeypatch.setattr("mlrank.recipes.run.is_available", lambda name: False)
     failed = mlrank.reproduce("all", results_dir=tmp_path)
     assert failed.comparisons == ()
-    assert failed.notes[-1].startswith("Table 9 of tiny was not run: no data for the recipe 'tiny'")
+    reasons = [note for note in failed.notes if "not run" in note]
+    assert [reason.partition(" of ")[0] for reason in reasons] == ["Table 9", "Table 3", "Figure 1", "Figure 2"]
+    assert all("was not run: no data for the recipe 'tiny'" in reason for reason in reasons)
 
 
 def test_the_configuration_in_the_folder_names_the_recipe(tmp_path):

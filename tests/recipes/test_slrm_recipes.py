@@ -137,8 +137,8 @@ def test_grades_are_honest_and_there_are_always_data(name):
 def test_run_times_are_of_fixed_settings_and_stand_beside_the_papers(name):
     recipe = load_recipe(name)
     assert tuple(recipe.times.expected.values()) == SECONDS[name]
-    said, shown, local = recipe.times.claims
-    assert said.faster_first == shown.faster_first == ("SLRM", "MC", "MIML")
+    spoken, shown, local = recipe.times.claims
+    assert spoken.faster_first == shown.faster_first == ("SLRM", "MC", "MIML")
     assert local.faster_first == ("SLRM", "ML-LOC")
     # "By orders of magnitude" is no sentence of the paper.
     assert [(claim.source, claim.factor) for claim in recipe.times.claims] == [("text", 1), ("table", 10), ("table", 1)]

@@ -43,11 +43,14 @@ def yaml_reference() -> str:
     for block, what in BLOCKS.items():
         title = "The top level" if block == "experiment" else f"`{block}`"
         rows = [
-            (code(key.name), prose(key.values), prose(key.default), prose(key.meaning), code(example))
+            (
+                code(key.name),
+                f"{prose(key.values)}<br>default: {prose(key.default)}".removesuffix("<br>default: -"),
+                f"{prose(key.meaning)}<br>{code(as_yaml(key.name, key.example))}",
+            )
             for key in blocks()[block]
-            for example in [as_yaml(key.name, key.example)]
         ]
-        parts += [f"## {title}", prose(what), table(("key", "takes", "default", "meaning", "example"), rows)]
+        parts += [f"## {title}", prose(what), table(("key", "takes", "meaning, and an example"), rows)]
     parts.append("## Named values")
     titles = {
         "split": "Kinds of `split`",
@@ -72,7 +75,8 @@ def methods() -> str:
     rows = []
     for name in SOLVERS:
         about, able = documented(SOLVERS[name]), Capabilities.of(SOLVERS[name])
-        rows.append((f"[`{name}`]({name}.md)", prose(about.summary), prose(when(about)), able.certificate or "none"))
+        words = f"{prose(about.summary)} {prose(when(about))}"
+        rows.append((f"[`{name}`]({name}.md)", able.certificate or "none", words))
     presets = [
         (code(name), prose(one.summary), code(one.place), code(json.dumps(dict(one.settings))) if one.settings else "-")
         for name, one in PRESETS.items()
@@ -86,7 +90,7 @@ def methods() -> str:
             NOTE,
             "A method of a configuration is a solver with its settings, and perhaps a [threshold](thresholds.md), a "
             "projection before it and a calibration behind it. `mlrank explain NAME` prints what these pages say.",
-            table(("solver", "what it is", "when to use it", "certificate"), rows),
+            table(("solver", "certificate", "what it is, and when to use it"), rows),
             "## Certificates",
             "A fit stops on its certificate, never because its objective changed little; one that does not reach it is "
             "marked † in every table. `mlrank certify RUN` computes the certificates of stored models again, by slow "
@@ -132,7 +136,7 @@ def method(name: str) -> str:
             f"solvers](figures/{name}.svg)",
             "Default settings, the official split of yeast, one fit; labels from rare to frequent "
             "([how it is drawn](../draw.py)).",
-            table(("", ""), facts),
+            table(("what", "here"), facts),
             "## Problem, certificate and cost",
             paragraphs(about.source),
             "## Settings",
@@ -224,7 +228,7 @@ def reproductions() -> str:
         others = [one.table for one in (recipe.times, recipe.related) if one is not None]
         tables = recipe.table + (f" (`--table`: {', '.join(others)})" if others else "")
         data = "; ".join(f"{option.dataset} ({GRADES[option.grade]})" for option in recipe.data)
-        rows.append((code(name), prose(recipe.title), prose(tables), prose(data) or "-", links or "-"))
+        rows.append((code(name), links or "-", f"{prose(recipe.title)}: {prose(tables)}", prose(data) or "-"))
     papers = list(dict.fromkeys(load_recipe(name).paper for name in recipes()))
     verdicts = [(code(name), prose(rule)) for rules in (CELL_VERDICTS, CLAIM_VERDICTS) for name, rule in rules.items()]
     return joined(
@@ -233,9 +237,9 @@ def reproductions() -> str:
             NOTE,
             "`mlrank reproduce NAME` runs the experiment behind a table of a paper and sets the paper's numbers beside "
             "ours, with a verdict on each number and claim; `mlrank reproduce all` runs every recipe. What they came "
-            "to here is in the last column and, a line for each table, in "
+            "to here is in the second column and, a line for each table, in "
             "[the summary](../results/reference/SUMMARY.md).",
-            table(("recipe", "what it is", "table", "data, best first", "measured here"), rows),
+            table(("recipe", "measured here", "what it is", "data, best first"), rows),
             "`--table 3` makes another table of a recipe, `--figures` the paper's figures, `--grid paper` takes the "
             "paper's grid, and `--data FILE` your own data.",
             "## Papers",

@@ -183,7 +183,7 @@ def parsed_labels(text: str | None) -> object:
     ('names.txt', {'column': 'tags', 'separator': ';'}, {'column': 'tags', 'separator': None})
     """
     column, colon, separator = (text or "").rpartition(":")
-    if text is None or len(separator) > 2 or Path(text).exists() or "/" in text or "\\" in text:
+    if text is None or Path(text).exists() or "/" in text or "\\" in text or (colon and len(separator) > 2):
         return text
     if not colon:
         # No label file is without an ending; a column of lists needs no separator.

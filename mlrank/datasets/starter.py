@@ -127,7 +127,10 @@ def _guess(table: Table) -> Guess:
     for name in table.unnamed:
         columns.pop(name)
     names = list(columns)
-    lists = [name for name in names if _is_label_list(columns[name])]
+    how = guess_numerals(
+        [columns[name] for name in names if not is_numeric(columns[name]) and not is_lists(columns[name])]
+    )
+    lists = [name for name in names if not _is_numbers(columns[name], how) and _is_label_list(columns[name])]
     labels = [] if lists else _label_run(names, columns)
     if lists:
         separator = _separator(columns[lists[0]])
@@ -141,13 +144,17 @@ def _guess(table: Table) -> Guess:
             "no column looks like a label (two values, or lists of labels): name the labels with label_columns",
             table.path,
         )
-    how = guess_numerals(
-        [columns[name] for name in names if not is_numeric(columns[name]) and not is_lists(columns[name])]
-    )
     for name in names:
         if name not in labels and name not in lists:
             _guess_feature(guess, name, columns[name], how)
     return guess
+
+
+def _is_numbers(column: "pd.Series[Any]", how: Any) -> bool:
+    """Return whether the cells of a column are numbers, such as 0,5 in a table with decimal commas."""
+    if is_lists(column) or is_dates(column):
+        return False
+    return is_numeric(column) or (not isinstance(how, str) and not numbers(column, how)[1].any())
 
 
 def _guess_feature(guess: Guess, name: str, column: "pd.Series[Any]", how: Any) -> None:
@@ -162,7 +169,7 @@ def _guess_feature(guess: Guess, name: str, column: "pd.Series[Any]", how: Any) 
     if is_dates(column):
         guess.add("ignore_columns", [name], f"column {shown(name)} holds dates and is left out")
         return
-    if isinstance(how, str) or not numbers(column, how)[1].any():
+    if isinstance(how, str) or _is_numbers(column, how):
         return
     words = plain_text(column)
     words = words[~missing_words(words)]
@@ -210,7 +217,8 @@ def _is_label_list(column: "pd.Series[Any]") -> bool:
         return False
     words = plain_text(column)
     if words.str.startswith("[").mean() > 0.9:
-        return True
+        # Lists of fractions are no labels.
+        return not bool(words.str.contains(r"\d\.\d", regex=True).any())
     separator = _separator(column)
     if separator is None:
         return False

@@ -101,9 +101,9 @@ class StoredModel:
             return self.predictor.predict(rows)[1]
 
     def _rows(self, X: Any) -> Features:
-        """Return the rows of a frame as the model takes them; arrays as they are."""
+        """Return the rows of a frame or an array as the model takes them, missing values filled where it can."""
         if isinstance(X, np.ndarray) or issparse(X):
-            return X
+            return X if self.fill is None or X.shape[1:] != self.fill.shape else filled(X, self.fill)[0]
         frame = frame_of(X)
         if frame is None:
             return X

@@ -57,16 +57,18 @@ def write_table(job: WriteJob, key: str, separator: str = ",") -> LoadOptions:
     for name in (*data.feature_names, *data.label_names):
         if "\n" in name:
             raise UserError(f"the name {shown(name)} does not fit into a header line")
+    names = [*described, *data.feature_names, *data.label_names]
     for path, rows in job.parts():
         with open(path, "w", encoding="utf-8", newline="") as file:
-            names = [*described, *data.feature_names, *data.label_names]
             writer = csv.writer(file, delimiter=separator, lineterminator="\n")
             writer.writerow(names)
             for row in rows:
                 values = as_dense(data.X[[row]])[0].tolist()
                 cells = [cell.replace("?", "") for cell in label_cells(data, row)]
                 writer.writerow([*(column[row] for column in described.values()), *map(repr, values), *cells])
-    return job.options(format=key, label_columns=list(data.label_names), **options)
+    # Names that are all numbers look like a row.
+    header = {"header": True} if all(name.strip().isdigit() for name in names) else {}
+    return job.options(format=key, label_columns=list(data.label_names), **options, **header)
 
 
 def row_lines(path: Path) -> Iterator[int]:

@@ -27,8 +27,9 @@ from mlrank.datasets.formats.frames.labels import label_names_of
 from mlrank.datasets.formats.frames.reading import roles_of
 from mlrank.datasets.formats.frames.words import normal_words
 from mlrank.datasets.formats.growth import Growth
-from mlrank.datasets.formats.layout import ColumnLayout, TableHeader, columns_layout, make_plan
+from mlrank.datasets.formats.layout import ColumnLayout, TableHeader, check_label, columns_layout, make_plan
 from mlrank.datasets.formats.names import LabelTree, matching_names, read_label_xml
+from mlrank.datasets.formats.selection import Selection
 from mlrank.datasets.formats.text import shown
 from mlrank.datasets.formats.writing import entries, label_cells, refuse_unknown
 from mlrank.errors import UserError
@@ -205,11 +206,24 @@ def _mark_ancestors(Y: BoolArray, parents: tuple[int, ...]) -> int:
 
 def _stream(request: StreamRequest) -> Iterator[Features]:
     header, blocks = read_header(request.path)
-    if text_attributes(header) or request.selection.text or request.id_column is not None:
+    by_name = request.selection.text or request.id_column is not None
+    if text_attributes(header) or by_name or _odd_labels(header, request.selection):
         return stream_tables(request, ArffTable(request.path))
     layout = clus_layout(header) if _has_classes(header) else labels_aside(header, request.selection)
     first, blocks = rows_for(layout, blocks, Growth(()))
     return stream_cells(request, header, layout, type(first), blocks)
+
+
+def _odd_labels(header: TableHeader, selection: Selection) -> bool:
+    """Return whether a label has values that only an option could explain; who reads features alone needs none."""
+    labels = set(selection.labels)
+    for attribute in header.attributes:
+        if attribute.name in labels:
+            try:
+                check_label(header, attribute)
+            except UserError:
+                return True
+    return False
 
 
 def _write_mulan(job: WriteJob) -> LoadOptions:

@@ -325,6 +325,9 @@ def first_wrong(table: Table, name: str, column: "pd.Series[Any]", wrong: BoolAr
         message = f"{shown(name)} is infinite"
     elif re.sub(r"[,.'\u2019\s_]", "", found).lstrip("+-").isdigit():
         message = f"column {shown(name)} holds {found}: set decimal and thousands to say how numbers are written"
+    elif re.match(r"\[\s*[-+.\d]", str(cell)):
+        cure = "Parquet files, DataFrames and .npy files hold such lists as numbers"
+        message = f"column {shown(name)} holds lists of numbers as text, found {found}: {cure}"
     elif wrong.sum() > (len(column) - missing) / 2:
         cure = "one_hot for categories, text_columns for text, ignore_columns or id_column for none of it"
         message = f"column {shown(name)} holds text, found {found}: say {cure}"

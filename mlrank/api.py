@@ -20,6 +20,7 @@ from mlrank.models import PROBE_ROWS, Fit, Predictor
 from mlrank.models.file import StoredModel, load_model, model_bytes
 from mlrank.records import RunFolder, RunRecord, checkout_commit
 from mlrank.records.atomic import write_atomic
+from mlrank.records.predictions import all_scores
 from mlrank.scaling import SCALERS
 from mlrank.search import cluster_pool
 from mlrank.solvers import SOLVERS, Capabilities, TrainingSet
@@ -204,7 +205,7 @@ class Results:
     def _of_rows(self, name: str, record: RunRecord) -> "pd.DataFrame":
         import pandas as pd
 
-        arrays, names = self.folder.run_arrays(record), self.folder.names(record)
+        arrays, names = all_scores(self.folder.run_arrays(record), "a table of all labels"), self.folder.names(record)
         index: Any = arrays["rows"]
         if names.rows is not None:
             index = [names.rows[row] for row in arrays["rows"]]

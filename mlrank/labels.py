@@ -33,6 +33,8 @@ __all__ = [
 
 # Labels of more entries than this are held sparse: as bools they take 256 MiB, and their scores 2 GiB.
 MOST_DENSE = 1 << 28
+# The best scores of a row that stand for all where labels are sparse.
+MOST_BEST = 100
 
 # A bool ndarray (n_samples, n_labels), or a canonical csr_array of bool with int32 indices that stores True alone.
 LabelMatrix: TypeAlias = Any

@@ -120,13 +120,13 @@ def test_any_model_gives_its_best_scores_in_blocks(monkeypatch):
 
     monkeypatch.setattr(top_module, "BLOCK_SCORES", 45)
     X = np.arange(23.0)[:, None]
-    found = top_scores(Plain(), X, 4)
+    found = top_scores(Plain(), X, 4, 9)
     assert (found.labels.tolist(), found.scores.tolist()) == sorted_top(scores, 4)
-    assert asked == [1, 5, 5, 5, 5, 2]
+    assert asked == [5, 5, 5, 5, 3]
     Own.order = np.array([2.0, 1.0], np.float32)
-    assert top_scores(Own(), X, 2).scores[0].tolist() == [2.0, 1.0]
+    assert top_scores(Own(), X, 2, 9).scores[0].tolist() == [2.0, 1.0]
     Own.order = np.array([1.0, 2.0], np.float32)
     with pytest.raises(ValueError, match="do not rise"):
-        top_scores(Own(), X, 2)
+        top_scores(Own(), X, 2, 9)
     with pytest.raises(ValueError, match="returned labels"):
-        top_scores(Own(), X, 3)
+        top_scores(Own(), X, 3, 9)

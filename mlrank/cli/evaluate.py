@@ -113,10 +113,10 @@ def _check_run(run: Path, metrics: list[str] | None, as_json: bool) -> None:
 
 def _recompute(folder: "RunFolder", record: "RunRecord") -> None:
     from mlrank.errors import UserError
-    from mlrank.metrics import evaluate as compute
+    from mlrank.records.predictions import stored_predictions
 
-    arrays = folder.run_arrays(record)
-    for name, found in compute(arrays["Y_true"], arrays["scores"], arrays["Y_pred"], arrays.get("known")).items():
+    predictions = stored_predictions(folder.run_arrays(record), record.dataset.n_labels)
+    for name, found in predictions.evaluate().items():
         if name not in record.metrics:  # of an older version
             continue
         stored = record.value(name)
@@ -135,7 +135,7 @@ def _judge(
     from mlrank.tables import grid_of_metrics
 
     judged = judge(model, data, part=part, **about)
-    shown = {name: judged.metrics[name] for name in metrics}
+    shown = {name: judged.metrics[name] for name in metrics if name in judged.metrics}
     if not as_json:
         print_grids([grid_of_metrics(shown, judged.title, judged.notes)], "rich")
         return

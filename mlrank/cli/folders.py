@@ -36,8 +36,16 @@ class Stored:
     titles: dict[str, str] = field(default_factory=dict)
 
     def arrays(self, record: "RunRecord") -> "Arrays":
-        """Return the arrays of a run: scores, Y_pred, Y_true, rows, and known where some labels are not."""
-        return self.folders[record.experiment].run_arrays(record)
+        """Return the arrays of a run: scores, Y_pred, Y_true, rows, and known where some labels are not.
+
+        Raises
+        ------
+        UserError
+            If the run kept the best scores of each row alone.
+        """
+        from mlrank.records.predictions import all_scores
+
+        return all_scores(self.folders[record.experiment].run_arrays(record), "this")
 
     def label_names(self, record: "RunRecord") -> tuple[str, ...]:
         """Return the names of the labels of a run's data."""

@@ -5,6 +5,7 @@ from mlrank.config.loading import config_of, load_config, load_stored_config, pa
 from mlrank.config.models import (
     DatasetConfig,
     ExperimentConfig,
+    PropensityConfig,
     RecipeConfig,
     SearchConfig,
     SplitConfig,
@@ -19,6 +20,7 @@ __all__ = [
     "FileErrors",
     "GridPoint",
     "MethodConfig",
+    "PropensityConfig",
     "RecipeConfig",
     "SearchConfig",
     "SplitConfig",

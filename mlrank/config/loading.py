@@ -15,6 +15,7 @@ from mlrank.config.models import (
     DatasetConfig,
     ExperimentConfig,
     OwnMetricConfig,
+    PropensityConfig,
     RecipeConfig,
     SearchConfig,
     SplitConfig,
@@ -36,10 +37,11 @@ _BLOCKS: Mapping[str, type[BaseModel]] = {
     "split": SplitConfig,
     "subset": SubsetConfig,
     "search": SearchConfig,
+    "propensity": PropensityConfig,
     "recipe": RecipeConfig,
 }
 # Where a key that is unknown in its own block may belong; nobody writes the recipe by hand.
-_HOMES = ("datasets", "split", "subset", "search")
+_HOMES = ("datasets", "split", "subset", "search", "propensity")
 
 _EXPECTED = {
     "int_type": "a whole number",

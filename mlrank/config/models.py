@@ -25,6 +25,7 @@ __all__ = [
     "DatasetConfig",
     "ExperimentConfig",
     "OwnMetricConfig",
+    "PropensityConfig",
     "RecipeConfig",
     "SearchConfig",
     "SplitConfig",
@@ -161,6 +162,24 @@ class SubsetConfig(BaseModel):
     top_features: Count | None = key(None, "So many features: those that are not zero in the most rows.", 5000)
 
 
+class PropensityConfig(BaseModel):
+    """The constants of the propensities of labels; see `mlrank.metrics.propensity`."""
+
+    model_config = FROZEN
+
+    A: Annotated[float, Field(gt=0, strict=False)] = key(
+        0.55, "How fast the propensity rises with the training rows of a label; 0.5 for Wikipedia, 0.6 for Amazon.", 0.5
+    )
+    B: Annotated[float, Field(gt=0, strict=False)] = key(
+        1.5, "What is added to the training rows of a label; 0.4 for Wikipedia, 2.6 for Amazon.", 0.4
+    )
+
+    @property
+    def chosen(self) -> tuple[float, float] | None:
+        """A and B; None for those that stand where nothing is written."""
+        return None if self == PropensityConfig() else (self.A, self.B)
+
+
 class SearchConfig(BaseModel):
     """How grid points are compared: cross-validation on the training part.
 
@@ -258,6 +277,9 @@ class ExperimentConfig(BaseModel):
     metrics: Annotated[
         tuple[MetricName, ...], Values("list of metrics"), BeforeValidator(as_tuple), Field(min_length=1)
     ] = key(TABLE_METRICS, "The metrics of tables; every run stores all of them.", ["f1_macro", "ranking_loss"])
+    propensity: Annotated[PropensityConfig, Values("mapping")] = key(
+        PropensityConfig(), "The constants of the metrics psp_at_k and psndcg_at_k.", {"A": 0.5, "B": 0.4}
+    )
     seed: Annotated[int, Field(ge=0)] = key(0, "What every draw of the experiment is derived from.", 1)
     display_names: Annotated[dict[Text, Text], Values("{NAME: TEXT}")] = key(
         {}, "What tables for readers call methods, metrics and data sets.", {"f1_macro": "Macro-F1"}
@@ -335,6 +357,7 @@ class ExperimentConfig(BaseModel):
             "methods": {name: method.resolved() for name, method in self.methods.items()},
             "search": self.search.model_dump(exclude_none=True),
             "metrics": list(self.metrics),
+            **({"propensity": self.propensity.model_dump()} if self.propensity.chosen else {}),
             "seed": self.seed,
             **({"display_names": self.display_names} if self.display_names else {}),
             **recipe,

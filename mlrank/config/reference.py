@@ -17,6 +17,7 @@ from mlrank.config.models import (
     UNKNOWN_LABELS,
     DatasetConfig,
     ExperimentConfig,
+    PropensityConfig,
     SearchConfig,
     SplitConfig,
     SubsetConfig,
@@ -35,6 +36,7 @@ BLOCKS: Mapping[str, str] = {
     "threshold": "A threshold that is no bare name; the threshold's own settings stand beside these keys.",
     "project": "A projection that is no bare name; the projection's own settings stand beside the key.",
     "search": "How grid points are compared, on the training part alone.",
+    "propensity": "The constants of the metrics `psp_at_k` and `psndcg_at_k`, which count rare labels more.",
 }
 """The blocks of a configuration, each with what it is."""
 
@@ -44,6 +46,7 @@ _MODELS: Mapping[str, type[BaseModel]] = {
     "split": SplitConfig,
     "subset": SubsetConfig,
     "search": SearchConfig,
+    "propensity": PropensityConfig,
 }
 # Written by the program alone, into results folders.
 _NOT_BY_HAND = ("in_memory", "recipe", "own_metrics")

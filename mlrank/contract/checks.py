@@ -88,7 +88,7 @@ def check_top_scores(subject: Subject) -> None:
     model = subject.fit(X, Y)
     if not hasattr(model, "top_scores"):
         raise NotApplicable("its models have no top_scores")
-    found, scores = top_scores(model, X, 3), model.decision_function(X)
+    found, scores = top_scores(model, X, 3, Y.shape[1]), model.decision_function(X)
     _require(found.labels.shape == (len(X), 3), f"the best 3 labels of {len(X)} rows have shape {found.labels.shape}")
     there = found.labels >= 0
     own = np.where(there, np.take_along_axis(scores, np.maximum(found.labels, 0), axis=1), 0.0)

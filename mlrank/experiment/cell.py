@@ -250,6 +250,7 @@ class Cell:
             mask=mask,
             unlabeled=unlabeled,
             own_metrics=own,
+            propensity=(self.config.propensity.A, self.config.propensity.B),
         )
 
 
@@ -276,6 +277,7 @@ def cells(config: ExperimentConfig, data: SplitDataset) -> Iterator[Cell]:
             known=None if known is None else rows_hash(known),
             missing_labels=config.split.missing_labels or None,
             time_limit=search.time_limit,
+            propensity=config.propensity.chosen,
             version=__version__,
         )
         for method in config.methods.values():

@@ -143,7 +143,7 @@ class Coordinator:
         self._store(cell, run_record(cell, outcome, self.journal, failure), failure)
 
     def _store(self, cell: Cell, record: RunRecord, refit: Refit) -> None:
-        model = None if refit.fit is None else model_bytes(refit.fit, about_model(cell, record))
+        model = None if refit.fit is None else model_bytes(refit.fit, about_model(cell, record, refit))
         self.folder.write_run(record, refit.arrays, model)
         self.filed.add(cell.key)
         self.claims.release(cell.key)

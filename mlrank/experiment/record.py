@@ -44,6 +44,7 @@ def run_record(cell: Cell, outcome: Outcome, journal: Mapping[str, TrialRecord],
         metrics=refit.metrics,
         sets=refit.sets,
         calibration=method.calibrate,
+        n_best=refit.n_best,
         time=replace(refit.time, search=float(sum(trial.seconds for trial in trials))),
         model=refit.model,
     )
@@ -79,7 +80,7 @@ def _data_info(cell: Cell, refit: Refit) -> DataInfo:
     )
 
 
-def about_model(cell: Cell, record: RunRecord) -> dict[str, object]:
+def about_model(cell: Cell, record: RunRecord, refit: Refit) -> dict[str, object]:
     """Return what the model file of a run says of itself, beside the model."""
     stored, data, dataset = record.to_json(), record.dataset, cell.data.dataset
     names = dataset.feature_names
@@ -94,6 +95,7 @@ def about_model(cell: Cell, record: RunRecord) -> dict[str, object]:
         "feature_names": tuple(names[row] for row in cell.split.train) if cell.method.pairwise else names,
         "config": cell.config.resolved(),
         "text": tuple(asdict(column) for column in dataset.text),
+        "propensities": None if (weights := refit.arrays.get("propensities")) is None else tuple(weights.tolist()),
         "fill": None if dataset.fill is None or cell.method.pairwise else tuple(dataset.fill.tolist()),
     }
 

@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from scipy.sparse import issparse
+
 from mlrank.config import ExperimentConfig
 from mlrank.config.grid import points
 from mlrank.errors import UserError, unknown_name
@@ -15,12 +17,15 @@ from mlrank.experiment.events import Event, MissingFits, Notify, PlanEvent, RunE
 from mlrank.experiment.kernels import check_kernels
 from mlrank.experiment.points import idle_settings
 from mlrank.hardware import available_memory
+from mlrank.labels import MOST_BEST
 from mlrank.metrics import METRICS, own_names
 from mlrank.records import DataNames, RunFolder, WorkLocks, safe_name
+from mlrank.room import check_room
 from mlrank.search import Pilot, Pool, local_pool, pools_ahead, workers_that_fit
 from mlrank.solvers import SOLVERS, Capabilities
 from mlrank.tables import FinishedExperiment, write_tables
-from mlrank.thresholds import LabelBounds
+from mlrank.thresholds import THRESHOLDS, LabelBounds
+from mlrank.thresholds.bounds import BOUNDS
 
 __all__ = ["plan_cells", "run", "run_experiment"]
 
@@ -153,6 +158,8 @@ def plan_cells(config: ExperimentConfig) -> list[Planned]:
             _check_unknown(config, item)
         check_kernels(config, item.dataset)
         _check_thresholds(config, item)
+        if issparse(item.dataset.Y):
+            _check_very_many_labels(config, item)
     most = config.search.max_fits
     with config.places.errors_at("search", "max_fits"):
         for cell in (cell for _, mine in planned for cell in mine):
@@ -199,6 +206,43 @@ def _check_thresholds(config: ExperimentConfig, data: SplitDataset) -> None:
                             one.check(data.dataset.n_labels)
                 except ValueError as error:
                     raise UserError(f"'{data.dataset.name}', method '{method.name}': {error}") from error
+
+
+def _check_very_many_labels(config: ExperimentConfig, data: SplitDataset) -> None:
+    """Refuse what needs an array of all rows and labels, where labels are held sparse."""
+    dataset, places = data.dataset, config.places
+    about = f"'{dataset.name}' has {dataset.n_samples} rows and {dataset.n_labels} labels: "
+    hint = "subset (top_labels, min_positives) takes fewer labels"
+    largest = max(split.train.size for split in data.splits)
+    for method in config.methods.values():
+        kind: Any = method.threshold_class
+        if method.calibrate is not None:
+            with places.errors_at("methods", method.name, "calibrate", about=about):
+                raise UserError(f"a calibration is fitted to all scores, which are too many; {hint}")
+        with places.errors_at("methods", method.name, "threshold", about=about):
+            if not hasattr(kind, "unfitted") and not hasattr(kind, "at"):
+                able = ", ".join(key for key, one in THRESHOLDS.items() if hasattr(one, "unfitted"))
+                message = f"the threshold '{method.threshold}' is fitted to all scores, which are too many"
+                raise UserError(f"{message}; use natural, {able}, or {hint}")
+            for settings in points(method.threshold_axes):
+                counts: list[Any] = [settings.get(name) or 0 for name in ("k", *BOUNDS)]
+                if (asked := max(counts)) > MOST_BEST:
+                    raise UserError(f"{asked} labels a row are asked for, of the {MOST_BEST} best that are kept")
+        if not Capabilities.of(method.solver_class).sparse_labels:
+            with places.errors_at("methods", method.name, about=about):
+                what = f"dense labels, which {method.solver} needs, of {largest} training rows"
+                able = ", ".join(key for key, one in SOLVERS.items() if Capabilities.of(one).sparse_labels)
+                takes = f"or take a solver of sparse labels{able and f': {able}'}"
+                check_room(float(largest) * dataset.n_labels, what, hint=f"{hint}, {takes}")
+    searched = any(len(values) > 1 for method in config.methods.values() for _, values in method.all_axes)
+    for name, where in [(one, ("metrics",)) for one in own_names(config.metrics)] + [
+        (config.search.metric, ("search", "metric")) for _ in range(searched)
+    ]:
+        if not METRICS[name].of_best:
+            with places.errors_at(*where, about=about):
+                able = ", ".join(key for key, one in METRICS.items() if one.of_best)
+                message = f"{name} needs all scores, and the {MOST_BEST} best of a row are kept"
+                raise UserError(f"{message}; use one of {able}")
 
 
 def _plan_event(

@@ -3,6 +3,7 @@
 from mlrank.metrics.base import Metric, MetricValue
 from mlrank.metrics.definitions import METRICS, SearchValue, evaluate, measure, search_value
 from mlrank.metrics.own import metric_from, own_names
+from mlrank.metrics.propensity import propensities
 
 __all__ = [
     "METRICS",
@@ -13,5 +14,6 @@ __all__ = [
     "measure",
     "metric_from",
     "own_names",
+    "propensities",
     "search_value",
 ]

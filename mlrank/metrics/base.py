@@ -29,7 +29,8 @@ class Metric:
 
     What needs probabilities takes scores, and is undefined where they are none.
     `worst` is the worst value of a term, where predictions can leave terms undefined that others define. It is None
-    where the true labels alone decide which terms are defined. `takes_unknown` says whether entries can be left out.
+    where the true labels alone decide which terms are defined. `takes_unknown` says whether entries can be left out,
+    `of_best` whether it takes the best scores of each row in place of all: a `BestRankings`, or sparse label sets.
     """
 
     function: Callable[[BoolArray, Any], MetricValue]
@@ -38,6 +39,7 @@ class Metric:
     definition: str
     worst: float | None = None
     takes_unknown: bool = True
+    of_best: bool = False
 
     @property
     def sign(self) -> float:

@@ -11,18 +11,22 @@ rows. A row without relevant labels has nothing to rank, so every row-wise ranki
 true label is unknown are left out of every count and every list, as if the row or label did not have them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
 from mlrank.arrays import BoolArray, FloatArray
+from mlrank.labels import LabelMatrix, TopScores
 from mlrank.metrics.base import Metric, MetricValue
 from mlrank.metrics.curves import auc_rank_curve, auc_rank_curve_mean, auc_samples_among
 from mlrank.metrics.own import Metrics, Raw, own_names
 from mlrank.metrics.probabilities import brier, expected_calibration_error, log_loss
+from mlrank.metrics.propensity import psndcg_at, psp_at
 from mlrank.metrics.rankings import (
+    BestRankings,
     Rankings,
     auc_macro,
     auc_micro,
@@ -53,18 +57,27 @@ __all__ = ["METRICS", "SearchValue", "evaluate", "measure", "search_value"]
 
 
 def evaluate(
-    Y: BoolArray, scores: FloatArray, Y_pred: BoolArray, known: BoolArray | None = None, own: Sequence[str] = ()
+    Y: LabelMatrix,
+    scores: FloatArray | TopScores,
+    Y_pred: LabelMatrix,
+    known: BoolArray | None = None,
+    own: Sequence[str] = (),
+    propensities: FloatArray | None = None,
 ) -> dict[str, MetricValue]:
     """Compute every metric, sorting each row and each label once (under half a second at 5000 rows and 400 labels).
 
+    Of the best scores of each row alone, those metrics that they decide, in time and memory linear in the entries.
+
     Parameters
     ----------
-    Y, Y_pred : (n_samples, n_labels) bool ndarray
+    Y, Y_pred : (n_samples, n_labels) bool ndarray, or csr_array with the best scores
         True and predicted label sets.
-    scores : (n_samples, n_labels) float64 ndarray
+    scores : (n_samples, n_labels) float64 ndarray, or TopScores
     known : (n_samples, n_labels) bool ndarray, optional
         Which entries count: those whose true label is not known are left out of every metric.
     own : names of metrics of the user's own to compute besides; see `mlrank.metrics.own`
+    propensities : (n_labels,) ndarray, optional
+        Of the labels, from training rows; what needs them is undefined without. See `mlrank.metrics.propensity`.
 
     Returns
     -------
@@ -75,20 +88,34 @@ def evaluate(
     ValueError
         If a dtype or shape is wrong, there is no cell, or a score is NaN.
     """
-    rankings = Rankings(Y, np.asarray(scores), known)
+    if isinstance(scores, TopScores):
+        best: dict[str, object] = {"scores": BestRankings(Y, scores, propensities), "sets": Confusion(Y, Y_pred)}
+        return {name: metric.function(Y, best[metric.needs]) for name, metric in METRICS.items() if metric.of_best}
+    rankings = Rankings(Y, np.asarray(scores), known, propensities)
     shared = {"scores": rankings, "probabilities": rankings, "sets": Confusion(Y, np.asarray(Y_pred), known)}
     found = {name: metric.function(Y, shared[metric.needs]) for name, metric in METRICS.items()}
     given: dict[str, BoolArray | FloatArray] = {"scores": np.asarray(scores), "sets": np.asarray(Y_pred)}
     return found | {name: measure(name, Y, given[METRICS[name].needs], known) for name in own}
 
 
-def measure(name: str, Y: BoolArray, predicted: BoolArray | FloatArray, known: BoolArray | None = None) -> MetricValue:
+def measure(
+    name: str,
+    Y: LabelMatrix,
+    predicted: LabelMatrix | FloatArray | TopScores,
+    known: BoolArray | None = None,
+    propensities: FloatArray | None = None,
+) -> MetricValue:
     """Compute the metric `name` from the scores or label sets it needs; see `evaluate` for the arrays."""
     metric = METRICS[name]
+    if issparse(Y) and not metric.of_best:
+        raise ValueError(f"{name} needs all scores, and of sparse labels the best of each row are at hand")
     if own_names([name]):
         return metric.function(Y, Raw(predicted, known))
-    kind: Callable[..., Rankings | Confusion] = Confusion if metric.needs == "sets" else Rankings
-    return metric.function(Y, kind(Y, predicted, known))
+    if metric.needs == "sets":
+        return metric.function(Y, Confusion(Y, predicted, known))
+    if isinstance(predicted, TopScores):
+        return metric.function(Y, BestRankings(Y, predicted, propensities))
+    return metric.function(Y, Rankings(Y, predicted, known, propensities))
 
 
 class SearchValue(NamedTuple):
@@ -102,14 +129,18 @@ class SearchValue(NamedTuple):
 
 
 def search_value(
-    name: str, Y: BoolArray, predicted: BoolArray | FloatArray, known: BoolArray | None = None
+    name: str,
+    Y: LabelMatrix,
+    predicted: LabelMatrix | FloatArray | TopScores,
+    known: BoolArray | None = None,
+    propensities: FloatArray | None = None,
 ) -> SearchValue:
     """Compute the metric `name` as the mean over the terms that some prediction defines.
 
     So the values of all points of a search are over the same terms. A point that predicts little, and leaves undefined
     what it is bad at, must not be compared by the rest. `measure` leaves such terms out.
     """
-    metric, measured = METRICS[name], measure(name, Y, predicted, known)
+    metric, measured = METRICS[name], measure(name, Y, predicted, known, propensities)
     if metric.needs == "probabilities" and not measured.n_defined:
         low, high = float(np.min(predicted)), float(np.max(predicted))
         raise ValueError(
@@ -132,6 +163,12 @@ def search_value(
     return SearchValue((total + metric.worst * n_undefined) / n_definable, n_undefined)
 
 
+_COUNTED = (
+    "summed over the rows and divided by the largest sum that any order of the labels reaches, p_l the propensity of a "
+    "label by its training rows (Jain et al. 2016; 'propensity' in a configuration sets A and B). Tied labels count "
+    "with their expectation over random order. Undefined where the training rows are not known."
+)
+
 _DEFINITIONS: dict[str, Metric] = {
     "f1_macro": Metric(
         f1_macro,
@@ -140,6 +177,7 @@ _DEFINITIONS: dict[str, Metric] = {
         "Of a label, F1 = 2 TP / (2 TP + FP + FN); unweighted mean over the labels. Undefined for a label "
         "that is neither present nor predicted (TP + FP + FN = 0).",
         worst=0.0,
+        of_best=True,
     ),
     "f1_micro": Metric(
         f1_micro,
@@ -148,6 +186,7 @@ _DEFINITIONS: dict[str, Metric] = {
         "F1 = 2 TP / (2 TP + FP + FN) with TP, FP, FN summed over all rows and labels. Undefined if nothing "
         "is relevant and nothing predicted.",
         worst=0.0,
+        of_best=True,
     ),
     "f1_samples": Metric(
         f1_samples,
@@ -156,6 +195,7 @@ _DEFINITIONS: dict[str, Metric] = {
         "Of a row, F1 = 2 |true and predicted| / (|true| + |predicted|); mean over the rows. Undefined for a "
         "row whose two sets are both empty; 0 if just one is.",
         worst=0.0,
+        of_best=True,
     ),
     "precision_macro": Metric(
         precision_macro,
@@ -163,12 +203,14 @@ _DEFINITIONS: dict[str, Metric] = {
         "sets",
         "Of a label, TP / (TP + FP); unweighted mean over the labels. Undefined for a label that is never predicted.",
         worst=0.0,
+        of_best=True,
     ),
     "recall_macro": Metric(
         recall_macro,
         True,
         "sets",
         "Of a label, TP / (TP + FN); unweighted mean over the labels. Undefined for a label without positives.",
+        of_best=True,
     ),
     "precision_micro": Metric(
         precision_micro,
@@ -176,12 +218,14 @@ _DEFINITIONS: dict[str, Metric] = {
         "sets",
         "TP / (TP + FP), summed over all rows and labels before dividing. Undefined if nothing is predicted.",
         worst=0.0,
+        of_best=True,
     ),
     "recall_micro": Metric(
         recall_micro,
         True,
         "sets",
         "TP / (TP + FN), summed over all rows and labels before dividing. Undefined if nothing is relevant.",
+        of_best=True,
     ),
     "jaccard_samples": Metric(
         jaccard_samples,
@@ -190,12 +234,14 @@ _DEFINITIONS: dict[str, Metric] = {
         "Jaccard accuracy: of a row, |true and predicted| / |true or predicted|; mean over the rows. "
         "Undefined for a row whose two sets are both empty; 0 if just one is.",
         worst=0.0,
+        of_best=True,
     ),
     "subset_accuracy": Metric(
         subset_accuracy,
         True,
         "sets",
         "The fraction of rows whose predicted set equals the true set, empty sets included. Always defined.",
+        of_best=True,
     ),
     "hamming_loss": Metric(
         hamming_loss,
@@ -203,6 +249,7 @@ _DEFINITIONS: dict[str, Metric] = {
         "sets",
         "Of a row, the fraction of labels on which the predicted and the true set differ; mean over the rows. "
         "Always defined.",
+        of_best=True,
     ),
     "auc_macro": Metric(
         auc_macro,
@@ -295,6 +342,7 @@ _DEFINITIONS: dict[str, Metric] = {
         "scores",
         "The fraction of rows whose best scored label is irrelevant. If several share the best score, the row "
         "counts the irrelevant fraction of them. Undefined for a row without relevant labels.",
+        of_best=True,
     ),
     "coverage": Metric(
         coverage,
@@ -311,6 +359,7 @@ _DEFINITIONS: dict[str, Metric] = {
         "scores",
         "P@1: the fraction of rows whose best scored label is relevant, which is 1 - one_error. If several share "
         "the best score, the row counts the relevant fraction of them. Undefined for a row without relevant labels.",
+        of_best=True,
     ),
     "precision_at_3": Metric(
         partial(precision_at, k=3),
@@ -319,6 +368,7 @@ _DEFINITIONS: dict[str, Metric] = {
         "P@3: of a row, the number of relevant labels among the 3 best scored, divided by 3; mean over the rows. "
         "Tied labels that straddle the limit count with their expectation over random order. "
         "Undefined for a row without relevant labels.",
+        of_best=True,
     ),
     "precision_at_5": Metric(
         partial(precision_at, k=5),
@@ -327,6 +377,7 @@ _DEFINITIONS: dict[str, Metric] = {
         "P@5: of a row, the number of relevant labels among the 5 best scored, divided by 5; mean over the rows. "
         "Tied labels that straddle the limit count with their expectation over random order. "
         "Undefined for a row without relevant labels.",
+        of_best=True,
     ),
     "ndcg_at_1": Metric(
         partial(ndcg_at, k=1),
@@ -335,6 +386,7 @@ _DEFINITIONS: dict[str, Metric] = {
         "nDCG@1: of a row, the sum of 1 / log2(1 + place) over the relevant labels at the first place, "
         "divided by the largest sum that any order of its labels reaches; mean over the rows. Tied labels count with "
         "their expectation over random order. Undefined for a row without relevant labels.",
+        of_best=True,
     ),
     "ndcg_at_3": Metric(
         partial(ndcg_at, k=3),
@@ -343,6 +395,7 @@ _DEFINITIONS: dict[str, Metric] = {
         "nDCG@3: of a row, the sum of 1 / log2(1 + place) over the relevant labels at the first 3 places, "
         "divided by the largest sum that any order of its labels reaches; mean over the rows. Tied labels count with "
         "their expectation over random order. Undefined for a row without relevant labels.",
+        of_best=True,
     ),
     "ndcg_at_5": Metric(
         partial(ndcg_at, k=5),
@@ -351,6 +404,52 @@ _DEFINITIONS: dict[str, Metric] = {
         "nDCG@5: of a row, the sum of 1 / log2(1 + place) over the relevant labels at the first 5 places, "
         "divided by the largest sum that any order of its labels reaches; mean over the rows. Tied labels count with "
         "their expectation over random order. Undefined for a row without relevant labels.",
+        of_best=True,
+    ),
+    "psp_at_1": Metric(
+        partial(psp_at, k=1),
+        True,
+        "scores",
+        f"PSP@1: of a row, the sum of 1 / p_l over the relevant labels l at the first place; {_COUNTED}",
+        of_best=True,
+    ),
+    "psp_at_3": Metric(
+        partial(psp_at, k=3),
+        True,
+        "scores",
+        f"PSP@3: of a row, the sum of 1 / p_l over the relevant labels l at the first 3 places; {_COUNTED}",
+        of_best=True,
+    ),
+    "psp_at_5": Metric(
+        partial(psp_at, k=5),
+        True,
+        "scores",
+        f"PSP@5: of a row, the sum of 1 / p_l over the relevant labels l at the first 5 places; {_COUNTED}",
+        of_best=True,
+    ),
+    "psndcg_at_1": Metric(
+        partial(psndcg_at, k=1),
+        True,
+        "scores",
+        f"PSnDCG@1: of a row, the sum of 1 / (p_l log2(1 + place)) over the relevant labels l at the first place; "
+        f"{_COUNTED}",
+        of_best=True,
+    ),
+    "psndcg_at_3": Metric(
+        partial(psndcg_at, k=3),
+        True,
+        "scores",
+        f"PSnDCG@3: of a row, the sum of 1 / (p_l log2(1 + place)) over the relevant labels l at the first 3 places; "
+        f"{_COUNTED}",
+        of_best=True,
+    ),
+    "psndcg_at_5": Metric(
+        partial(psndcg_at, k=5),
+        True,
+        "scores",
+        f"PSnDCG@5: of a row, the sum of 1 / (p_l log2(1 + place)) over the relevant labels l at the first 5 places; "
+        f"{_COUNTED}",
+        of_best=True,
     ),
     "brier": Metric(
         brier,

@@ -7,17 +7,20 @@ The parameter `empty` is the value of an undefined term; NaN, the default, leave
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from mlrank.arrays import BoolArray, FloatArray, IntArray
+from mlrank.labels import LabelMatrix, TopScores, row_counts
 from mlrank.metrics.base import MetricValue
 from mlrank.metrics.sets import average, check_shapes, observed, ratio
 
 __all__ = [
+    "BestRankings",
     "RankedLists",
     "Rankings",
     "auc_macro",
@@ -28,6 +31,7 @@ __all__ = [
     "coverage",
     "lrap",
     "map_macro",
+    "marked",
     "ndcg_at",
     "one_error",
     "precision_at",
@@ -35,18 +39,23 @@ __all__ = [
     "rankings_of",
 ]
 
+# Entries of blocks of best scores, and of the marks of a block of rows.
+BLOCK_CELLS, SCRATCH = 1 << 20, 1 << 24
+
 
 @dataclass(frozen=True)
 class RankedLists:
     """Where the relevant items of several lists stand, each list ordered by falling score.
 
-    The first five arrays have one entry per relevant item, lists in order and items by rising score within a list.
+    The first six arrays have one entry per relevant item, lists in order and items by rising score within a list.
+    Where only the best items of each list are known, those are counted that are among them.
 
     Parameters
     ----------
     lists : which list the item belongs to
     above, through : how many items of its list score higher, and how many score at least as high (itself included)
     relevant_above, relevant_through : the same among the relevant items
+    items : the number of the item in its list
     n_relevant, n_items : (n_lists,) relevant items, and all items, in each list
     """
 
@@ -55,6 +64,7 @@ class RankedLists:
     through: IntArray
     relevant_above: IntArray
     relevant_through: IntArray
+    items: IntArray
     n_relevant: IntArray
     n_items: IntArray
 
@@ -71,17 +81,20 @@ class RankedLists:
         reached: list[IntArray] = []
         own_higher: list[IntArray] = []
         own_reached: list[IntArray] = []
+        items: list[IntArray] = []
         # Unknown entries come last, as infinite scores, and are cut off.
         rising = np.sort(scores if known is None else np.where(known, scores, np.inf), axis=1)
         for everything, size, row, relevant in zip(rising, n_items, scores, Y, strict=True):
-            own = np.sort(row[relevant])
+            marked = np.flatnonzero(relevant)
+            items.append(marked[np.argsort(row[marked], kind="stable")])
+            own = row[items[-1]]
             higher.append(size - everything[:size].searchsorted(own, "right"))
             reached.append(size - everything[:size].searchsorted(own, "left"))
             own_higher.append(own.size - own.searchsorted(own, "right"))
             own_reached.append(own.size - own.searchsorted(own, "left"))
         lists = np.repeat(np.arange(n_relevant.size), n_relevant)
-        parts = [np.concatenate(part) for part in (higher, reached, own_higher, own_reached)]
-        return cls(lists, parts[0], parts[1], parts[2], parts[3], n_relevant, n_items)
+        parts = [np.concatenate(part) for part in (higher, reached, own_higher, own_reached, items)]
+        return cls(lists, parts[0], parts[1], parts[2], parts[3], parts[4], n_relevant, n_items)
 
     def total(self, terms: FloatArray | IntArray) -> FloatArray:
         """Sum terms, one per relevant item, over each list."""
@@ -101,15 +114,17 @@ class RankedLists:
         """Return of each list the average precision, a group of equal scores entering as one."""
         return self.mean(self.relevant_through / self.through)
 
-    def expected(self, weights: FloatArray) -> FloatArray:
+    def expected(self, weights: FloatArray, gains: FloatArray | None = None) -> FloatArray:
         """Return of each list the sum of the weights of the places of its relevant items, averaged over orders of ties.
 
         Parameters
         ----------
         weights : the weight of each place, the top one first, as many as the longest list has
+        gains : what each item of a list counts; 1 if left out
         """
         running = np.concatenate([[0.0], np.cumsum(weights)])
-        return self.total((running[self.through] - running[self.above]) / (self.through - self.above))
+        terms = (running[self.through] - running[self.above]) / (self.through - self.above)
+        return self.total(terms if gains is None else terms * gains[self.items])
 
 
 @dataclass(frozen=True)
@@ -122,6 +137,8 @@ class Rankings:
     scores : (n_samples, n_labels) float64 ndarray
     known : (n_samples, n_labels) bool ndarray, optional
         Which entries of `Y` count; those of a row or label that do not are left out of its list.
+    propensities : (n_labels,) ndarray, optional
+        How likely a relevant label is to be noted, for the metrics that weigh by it; see `mlrank.metrics.propensity`.
 
     Raises
     ------
@@ -132,6 +149,7 @@ class Rankings:
     Y: BoolArray
     scores: FloatArray
     known: BoolArray | None = None
+    propensities: FloatArray | None = None
 
     def __post_init__(self) -> None:
         check_shapes(self.Y, self.scores, "scores")
@@ -159,9 +177,93 @@ class Rankings:
         return RankedLists.of(self.Y.reshape(1, -1), self.scores.reshape(1, -1), known)
 
 
-def rankings_of(Y: BoolArray, scores: FloatArray | Rankings) -> Rankings:
-    """Return the ranked lists of `scores`, which may be them already."""
-    return scores if isinstance(scores, Rankings) else Rankings(Y, scores)
+@dataclass(frozen=True)
+class BestRankings:
+    """True label sets and the best scores of each row, with the ranked lists of the rows.
+
+    Parameters
+    ----------
+    Y : (n_samples, n_labels) bool csr_array
+    best : TopScores
+        A relevant label that is not among a row's best counts as one behind all places that are looked at.
+    propensities : (n_labels,) ndarray, optional
+        As of `Rankings`.
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, or there is no cell.
+    """
+
+    Y: LabelMatrix
+    best: TopScores
+    propensities: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        if 0 in self.Y.shape or len(self.best.labels) != self.Y.shape[0]:
+            raise ValueError(f"the best scores are of {len(self.best.labels)} rows, Y has shape {self.Y.shape}")
+
+    @cached_property
+    def by_row(self) -> RankedLists:
+        """The best labels of each row, ranked; a block of rows at a time."""
+        parts = [self._ranked(rows) for rows in _row_blocks(self.Y.shape[0], max(self.best.labels.shape[1], 1))]
+        columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        n_items = np.full(self.Y.shape[0], self.Y.shape[1], np.int64)
+        lists, above, through, own_above, own_through, items = columns
+        return RankedLists(lists, above, through, own_above, own_through, items, row_counts(self.Y), n_items)
+
+    def _ranked(self, rows: slice) -> tuple[IntArray, ...]:
+        labels, scores = self.best.labels[rows], self.best.scores[rows]
+        hits = marked(self.Y[rows], labels)
+        n_rows, width = labels.shape
+        # Equal scores stand together: a place is the first of its group, or has that of the place before.
+        places = np.broadcast_to(np.arange(width), labels.shape)
+        first = np.ones(labels.shape, np.bool_)
+        first[:, 1:] = scores[:, 1:] != scores[:, :-1]
+        above = np.maximum.accumulate(np.where(first, places, 0), axis=1)
+        last = np.ones(labels.shape, np.bool_)
+        last[:, :-1] = first[:, 1:]
+        behind = np.minimum.accumulate(np.where(last, places, width)[:, ::-1], axis=1)[:, ::-1] + 1
+        running = np.concatenate([np.zeros((n_rows, 1), np.int64), np.cumsum(hits, axis=1)], axis=1)
+        # Items of a list stand by rising score.
+        row, place = np.nonzero(hits[:, ::-1])
+        place = width - 1 - place
+        at = (row, place)
+        own_above, own_through = running[row, above[at]], running[row, behind[at]]
+        return row + rows.start, above[at], behind[at], own_above, own_through, labels[at].astype(np.int64)
+
+
+def marked(Y: LabelMatrix, labels: Any) -> BoolArray:
+    """Return which labels of each row, (n_rows, m), are marked in sparse Y (n_rows, n_labels); -1 is none.
+
+    Takes time and memory by the entries of both, through a row of marks that is wiped after each block of rows.
+    """
+    n_rows, n_labels = Y.shape
+    found = np.zeros(labels.shape, np.bool_)
+    size = max(1, SCRATCH // n_labels)
+    # One more label, which no row has, for places without any: -1 counts from the end.
+    scratch = np.zeros((min(size, n_rows), n_labels + 1), np.bool_)
+    for start in range(0, n_rows, size):
+        stop = min(start + size, n_rows)
+        rows = np.repeat(np.arange(stop - start), np.diff(Y.indptr[start : stop + 1]))
+        at = (rows, Y.indices[Y.indptr[start] : Y.indptr[stop]])
+        scratch[at] = True
+        found[start:stop] = scratch[np.arange(stop - start)[:, None], labels[start:stop]]
+        scratch[at] = False
+    return found
+
+
+def _row_blocks(n_rows: int, width: int) -> Iterator[slice]:
+    size = max(1, BLOCK_CELLS // width)
+    for start in range(0, n_rows, size):
+        yield slice(start, min(start + size, n_rows))
+
+
+def rankings_of(Y: BoolArray, scores: "FloatArray | Rankings | BestRankings") -> Rankings:
+    """Return the ranked lists of `scores`, which may be them already; those of the best scores have `by_row` alone."""
+    if isinstance(scores, Rankings | BestRankings):
+        return scores  # type: ignore[return-value]
+    return Rankings(Y, scores)
 
 
 def by_index(rankings: Rankings, axis: int) -> Rankings:

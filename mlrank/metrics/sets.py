@@ -1,7 +1,8 @@
 """Metrics of predicted label sets, from counts per label, per row, or over all cells.
 
-Every function takes ``(Y, Y_pred)``, two bool arrays (n_samples, n_labels), or a `Confusion` in place of `Y_pred` so
-that several metrics share its counts. Cost: O(n_samples * n_labels) once per `Confusion`, then O(n_samples + n_labels).
+Every function takes ``(Y, Y_pred)``, two bool arrays (n_samples, n_labels), both dense or both csr_array, or a
+`Confusion` in place of `Y_pred` so that several metrics share its counts. Cost: once per `Confusion` O(n_samples *
+n_labels), or of sparse sets O(their entries); then O(n_samples + n_labels).
 The parameter `empty` is the value of a term that is 0/0; NaN, the default, leaves the term out of the average.
 """
 
@@ -11,8 +12,10 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import BoolArray, FloatArray, IntArray
+from mlrank.labels import LabelMatrix, as_labels, label_counts, row_counts
 from mlrank.metrics.base import MetricValue
 
 __all__ = [
@@ -48,9 +51,9 @@ class Confusion:
 
     Parameters
     ----------
-    Y, Y_pred : (n_samples, n_labels) bool ndarray
+    Y, Y_pred : (n_samples, n_labels) bool ndarray or csr_array
     known : (n_samples, n_labels) bool ndarray, optional
-        Which entries of `Y` count.
+        Which entries of `Y` count; of sparse label sets all do.
 
     Raises
     ------
@@ -58,8 +61,8 @@ class Confusion:
         If a dtype or shape is wrong or there is no cell.
     """
 
-    Y: BoolArray
-    Y_pred: BoolArray
+    Y: LabelMatrix
+    Y_pred: LabelMatrix
     known: BoolArray | None = None
 
     def __post_init__(self) -> None:
@@ -85,11 +88,16 @@ class Confusion:
         return Counts(*(part.sum(keepdims=True) for part in self.by_label))
 
     def _count(self, axis: int) -> Counts:
-        masks = (self.Y & self.Y_pred, self.Y_pred, self.Y)
-        return Counts(*(np.count_nonzero(mask, axis=axis).astype(np.int64) for mask in masks))
+        count = label_counts if axis == 0 else row_counts
+        return Counts(*(count(mask) for mask in (self._both, self.Y_pred, self.Y)))
+
+    @cached_property
+    def _both(self) -> LabelMatrix:
+        sparse = issparse(self.Y)
+        return as_labels(csr_array(self.Y.multiply(self.Y_pred))) if sparse else self.Y & self.Y_pred
 
 
-def observed(Y: BoolArray, known: BoolArray | None) -> BoolArray:
+def observed(Y: LabelMatrix, known: BoolArray | None) -> LabelMatrix:
     """Return `Y` with the entries that are not known set to False.
 
     Raises
@@ -104,13 +112,15 @@ def observed(Y: BoolArray, known: BoolArray | None) -> BoolArray:
     return np.asarray(Y & known)
 
 
-def check_shapes(Y: BoolArray, predicted: BoolArray | FloatArray, name: str) -> None:
-    """Raise ValueError unless `Y` is a nonempty bool matrix and `predicted`, called `name`, has its shape."""
+def check_shapes(Y: LabelMatrix, predicted: LabelMatrix | FloatArray, name: str) -> None:
+    """Raise ValueError unless `Y` is a nonempty bool matrix and `predicted`, called `name`, has its shape and form."""
     if Y.dtype != np.bool_ or Y.ndim != 2:
         raise ValueError(f"Y must be a two-dimensional bool array, found {Y.dtype} of shape {Y.shape}")
     if predicted.shape != Y.shape:
         raise ValueError(f"{name} has shape {predicted.shape}, Y has shape {Y.shape}")
-    if Y.size == 0:
+    if issparse(Y) != issparse(predicted):
+        raise ValueError(f"Y and {name} must both be dense or both be sparse")
+    if 0 in Y.shape:
         raise ValueError(f"nothing to measure: Y and {name} have shape {Y.shape}")
 
 

@@ -18,6 +18,7 @@ from mlrank.datasets.formats.missing import filled
 from mlrank.datasets.formats.selection import Selection
 from mlrank.datasets.memory import frame_of
 from mlrank.errors import UserError, check_regular, memory_errors
+from mlrank.labels import TopScores
 from mlrank.models.header import FORMAT, KIND, Header, header_of
 from mlrank.models.predictor import Fit, Predictor, restored
 from mlrank.solvers import Capabilities
@@ -93,6 +94,14 @@ class StoredModel:
             scores = self.predictor.decision_function(rows)
             check_scores(scores)
         return scores
+
+    def top_scores(self, X: Any, k: int) -> TopScores:
+        """Return the `k` best scored labels of each row, as `decision_function` takes them; see `TopScores`."""
+        rows = self._rows(X)
+        with scoring():
+            found = self.predictor.top_scores(rows, k, len(self.label_names))
+            check_scores(np.where(found.labels < 0, 0.0, found.scores))
+        return found
 
     def predict(self, X: Any) -> BoolArray:
         """Return label sets (n_samples, n_labels) of rows as `decision_function` takes them."""

@@ -76,6 +76,7 @@ class Header(BaseModel):
 
     `sparse` says of what kind the features were, `parts` how scaling, projection, model and cut are put together again,
     `fill` what missing cells of each feature are filled with; files of models whose data had to be whole lack it.
+    `propensities` are those of the labels by the training rows, for the metrics that weigh by them.
     `text` says how the terms of texts are counted.
     """
 
@@ -100,11 +101,17 @@ class Header(BaseModel):
     parts: dict[str, Any]
     fill: Annotated[tuple[FiniteFloat, ...], BeforeValidator(_tuple)] | None = None
     text: Annotated[tuple[_Text, ...], BeforeValidator(_tuple)] = ()
+    propensities: Annotated[tuple[FiniteFloat, ...], BeforeValidator(_tuple)] | None = None
 
     @model_validator(mode="after")
     def _check_fill(self) -> "Header":
         if self.fill is not None and len(self.fill) != len(self.feature_names):
             raise ValueError(f"fill has {len(self.fill)} values for {len(self.feature_names)} features")
+        if self.propensities is not None:
+            if len(self.propensities) != len(self.label_names):
+                raise ValueError(f"{len(self.propensities)} propensities for {len(self.label_names)} labels")
+            if not all(0 < value <= 1 for value in self.propensities):
+                raise ValueError("a propensity lies above 0 and is at most 1")
         return self
 
     def plain(self) -> dict[str, Any]:
@@ -112,8 +119,9 @@ class Header(BaseModel):
         values = self.model_dump()
         for key in ("label_names", "feature_names"):
             values[key] = short_names(values[key])
-        if self.fill is None:
-            del values["fill"]
+        for key in ("fill", "propensities"):
+            if values[key] is None:
+                del values[key]
         if not self.text:
             del values["text"]
         return values

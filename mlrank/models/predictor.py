@@ -10,9 +10,10 @@ from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray, as_features
 from mlrank.errors import UserError
+from mlrank.labels import TopScores
 from mlrank.models.parts import PARTS, pack, restore
 from mlrank.solvers import FitInfo, TrainingSet
-from mlrank.solvers.models import TransductiveModel, all_rows, row_digests
+from mlrank.solvers.models import TransductiveModel, all_rows, best_in_blocks, row_digests, top_scores
 from mlrank.thresholds.cuts import CountedSets, counted_sets, looks_at_truth
 
 __all__ = ["Fit", "Predictor"]
@@ -65,6 +66,18 @@ class Predictor:
         """Return scores (n_samples, n_labels), larger = more relevant."""
         return self._scored(X)[0]
 
+    @property
+    def finds_best(self) -> bool:
+        """Whether the best scores of a row are found without all others."""
+        return self.calibration is None and hasattr(self.model, "top_scores")
+
+    def top_scores(self, X: Features, k: int, n_labels: int) -> TopScores:
+        """Return the `k` best scored labels of each row; all scores of a block of rows are made where they must be."""
+        X = as_features(X)
+        if not self.finds_best:
+            return best_in_blocks(self.decision_function, X, k, n_labels)
+        return top_scores(self.model, self._seen(X)[1], k, n_labels)
+
     def predict(
         self, X: Features, Y: BoolArray | None = None, known: BoolArray | None = None
     ) -> tuple[FloatArray, BoolArray]:
@@ -96,11 +109,15 @@ class Predictor:
         return scores, counted_sets(self.cut, scores, seen, Y, known)
 
     def _scored(self, X: Features) -> tuple[FloatArray, Features]:
-        scaled = self.scaling(self._as_trained(as_features(X)))
-        seen = scaled if self.projection is None else self.projection.transform(scaled)
+        scaled, seen = self._seen(X)
         # A transductive model knows rows by their values, which a projection rounds in its own way each time.
         scores = self.model.decision_function(scaled if self.transductive else seen)
         return scores if self.calibration is None else self.calibration(scores), seen
+
+    def _seen(self, X: Features) -> tuple[Features, Features]:
+        """Return rows as scaled, and as the model sees them."""
+        scaled = self.scaling(self._as_trained(as_features(X)))
+        return scaled, scaled if self.projection is None else self.projection.transform(scaled)
 
     def _as_trained(self, X: Features) -> Features:
         if issparse(X) == self.sparse:

@@ -78,7 +78,7 @@ def predict_file(
     stream = RowStream(data, model.selection, format, zero_based, BLOCK_CELLS, id_column, style)
     n_rows, bounded = 0, np.zeros(2, np.int64)
     with writer(out, wish) as sink:
-        for X in _pieces(stream, _block_rows(model)):
+        for X in _pieces(stream, _block_rows(model, wish)):
             if n_rows and wish.sets and getattr(model.predictor.cut, "TOGETHER", False):
                 raise UserError(
                     f"the threshold of this model decides over all rows together, and only {n_rows} are scored at a "
@@ -115,13 +115,16 @@ def _predicted(model: StoredModel, X: Features, wish: Wish, bounded: IntArray, i
             scores, counted = model.predictor.counted(X)
         bounded += (counted.n_filled, counted.n_shortened)
         return ScoredBlock(scores, counted.sets, ids)
+    if wish.top is not None:
+        return ScoredBlock(np.zeros((X.shape[0], 0)), None, ids, model.top_scores(X, wish.top))
     return ScoredBlock(model.decision_function(X), None, ids)
 
 
-def _block_rows(model: StoredModel) -> int:
+def _block_rows(model: StoredModel, wish: Wish) -> int:
     """Return how many rows may be scored at a time."""
     header = model.header
-    widths = [len(header.label_names), 1 if header.sparse else len(header.feature_names)]
+    scored = wish.top if wish.top is not None and model.predictor.finds_best else len(header.label_names)
+    widths = [scored, 1 if header.sparse else len(header.feature_names)]
     if header.parts["model"]["kind"] != "linear":  # others compare each row with training rows
         widths.append(header.data.n_train)
     return max(1, BLOCK_CELLS // max(widths))

@@ -17,10 +17,11 @@ from mlrank.datasets.formats.selection import Selection
 from mlrank.datasets.formats.text import file_stem
 from mlrank.datasets.loading import find_source, load_source
 from mlrank.errors import UserError, unknown_name
+from mlrank.labels import MOST_BEST, LabelMatrix, labels_of_rows, take_columns
 from mlrank.metrics import MetricValue, evaluate
 from mlrank.models.file import StoredModel, scoring
 from mlrank.prediction.files import bounds_notes
-from mlrank.thresholds.cuts import check_scores
+from mlrank.thresholds.cuts import check_scores, counted_best
 
 __all__ = ["PARTS", "JudgedModel", "dataset_for_model", "judge"]
 
@@ -77,15 +78,24 @@ def judge(
     X = _columns(take_rows(dataset.X, rows), take)
     Y, known, more = _labels(model, dataset, rows, by_number)
     truth = Y if known is None else Y & known
+    scores: Any
     with scoring():
-        scores, counted = model.predictor.counted(X, truth, known)
-        check_scores(scores)
+        if issparse(truth):
+            scores = model.predictor.top_scores(X, MOST_BEST, truth.shape[1])
+            counted = counted_best(model.predictor.cut, scores, truth)[1]
+        else:
+            scores, counted = model.predictor.counted(X, truth, known)
+            check_scores(scores)
     read = [] if dataset.fill is None else [f"read from {dataset.description}"]
     notes = [*_leak(model, dataset, part), *read, *notes, *more, *bounds_notes(*counted[1:])]
+    if issparse(truth):
+        notes.append(f"very many labels: label sets and metrics are those of the best {MOST_BEST} scores of each row")
     about = model.header
+    weights = None if about.propensities is None else np.array(about.propensities)
+    metrics = evaluate(truth, scores, counted.sets, known, propensities=weights)
     fitted = [about.solver.kind, about.data.name and f"fitted to {about.data.name}", about.split]
     title = f"{about.method} ({', '.join(filter(None, fitted))}) on {dataset.name}, {part_name}"
-    return JudgedModel(evaluate(truth, scores, counted.sets, known), title, len(rows), tuple(notes))
+    return JudgedModel(metrics, title, len(rows), tuple(notes))
 
 
 def dataset_for_model(
@@ -159,9 +169,9 @@ def _leak(model: StoredModel, dataset: Dataset, part: str | None) -> list[str]:
 
 def _labels(
     model: StoredModel, dataset: Dataset, rows: IntArray, by_number: bool
-) -> tuple[BoolArray, BoolArray | None, list[str]]:
+) -> tuple[LabelMatrix, BoolArray | None, list[str]]:
     expected = model.label_names
-    Y, known = dataset.Y[rows], None if dataset.known is None else dataset.known[rows]
+    Y, known = labels_of_rows(dataset.Y, rows), None if dataset.known is None else dataset.known[rows]
     if dataset.label_names == expected:
         return Y, known, []
     places = {name: place for place, name in enumerate(dataset.label_names)}
@@ -172,6 +182,9 @@ def _labels(
     take = np.array([places.get(name, -1) for name in expected], np.int64)
     unused = len(places) - len(set(places) & set(expected))
     notes = [f"{unused} further labels of the data are none of the model and left out"] if unused else []
+    if issparse(Y):  # one label without rows for all that are not there
+        wide = csr_array((Y.data, Y.indices, Y.indptr), shape=(Y.shape[0], Y.shape[1] + 1))
+        return take_columns(wide, np.where(take < 0, Y.shape[1], take)), None, notes
     found = Y[:, take] & (take >= 0)
     return found, None if known is None else known[:, take] | (take < 0), notes
 

@@ -14,12 +14,13 @@ from typing import IO, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from mlrank.arrays import BoolArray, FloatArray, IntArray
+from mlrank.arrays import BoolArray, FloatArray
 from mlrank.errors import UserError, os_errors
+from mlrank.labels import TopScores
 from mlrank.records.atomic import whole_file
 from mlrank.stored import numbered, zip_entry
 
-__all__ = ["ENDINGS", "ScoredBlock", "Wish", "best_labels", "output_format", "without_formula", "writer"]
+__all__ = ["ENDINGS", "ScoredBlock", "Wish", "output_format", "without_formula", "writer"]
 
 ENDINGS = {
     ".csv": "csv",
@@ -52,11 +53,25 @@ class Wish:
 
 
 class ScoredBlock(NamedTuple):
-    """Predictions of some rows; `Y_pred` is None where only scores were asked for; the names of the rows, if any."""
+    """Predictions of some rows.
+
+    scores : (n_rows, n_labels); no columns where the best labels were asked for
+    Y_pred : label sets; None where only scores were asked for
+    ids : names of the rows, if any
+    best : the best labels, where they were asked for; label -1 is none
+    """
 
     scores: FloatArray
     Y_pred: BoolArray | None
     ids: Sequence[str] = ()
+    best: TopScores | None = None
+
+    def pairs(self) -> Iterator[tuple[list[int], list[float]]]:
+        """Yield the best labels of each row and their scores, as many as there are."""
+        if self.best is None:
+            raise ValueError("the best labels were not asked for")
+        for labels, scores, count in zip(*self.best, (self.best.labels >= 0).sum(axis=1).tolist(), strict=True):
+            yield labels[:count].tolist(), scores[:count].tolist()
 
 
 class Writer(Protocol):
@@ -100,11 +115,6 @@ def writer(path: Path, wish: Wish) -> Iterator[Writer]:
         found.close()
 
 
-def best_labels(scores: FloatArray, k: int) -> IntArray:
-    """Return the numbers of the `k` best labels of each row, best first, equal ones by their order."""
-    return np.argsort(-scores, axis=1, kind="stable")[:, :k]
-
-
 def without_formula(name: str) -> str:
     """Return a name behind an apostrophe if a spreadsheet would take it for a formula; numbers are none.
 
@@ -134,14 +144,12 @@ class _CsvWriter:
     def write(self, block: ScoredBlock) -> None:
         """Write the rows of a block."""
         if self.wish.top:
-            best = best_labels(block.scores, self.wish.top)
-            values = np.take_along_axis(block.scores, best, axis=1).tolist()
-            labels = self.names
+            labels, width = self.names, 2 * self.wish.top
             rows = (
                 [cell for label, value in zip(row, its, strict=True) for cell in (labels[label], repr(value))]
-                for row, its in zip(best.tolist(), values, strict=True)
+                for row, its in block.pairs()
             )
-            self._lines(_named(rows, block.ids))
+            self._lines(_named((row + [""] * (width - len(row)) for row in rows), block.ids))
         elif block.ids:
             marks = block.scores.tolist() if block.Y_pred is None else block.Y_pred.astype(int).tolist()
             self._lines(_named((list(map(repr, row)) for row in marks), block.ids))
@@ -191,25 +199,23 @@ class _LibsvmWriter:
     def write(self, block: ScoredBlock) -> None:
         """Write the rows of a block."""
         if self.wish.top:
-            best = best_labels(block.scores, self.wish.top)
-            values = np.take_along_axis(block.scores, best, axis=1)
-            lines = [f"{self._labels(row)} {self._pairs(row, its)}" for row, its in zip(best, values, strict=True)]
+            lines = [f"{self._labels(row)} {self._pairs(row, its)}" for row, its in block.pairs()]
         elif block.Y_pred is None:
-            every = np.arange(block.scores.shape[1])
-            lines = [f" {self._pairs(every, row)}" for row in block.scores]
+            every = list(range(block.scores.shape[1]))
+            lines = [f" {self._pairs(every, row)}" for row in block.scores.tolist()]
         else:
             # A row of one blank has no labels.
-            lines = [self._labels(np.flatnonzero(row)) or " " for row in block.Y_pred]
+            lines = [self._labels(np.flatnonzero(row).tolist()) or " " for row in block.Y_pred]
         if block.ids:
             names = (json.dumps(name, ensure_ascii=False)[1:-1] for name in block.ids)
             lines = [f"{line} # {name}" for line, name in zip(lines, names, strict=True)]
         self.file.write(("\n".join(lines) + "\n").encode())
 
-    def _labels(self, places: IntArray) -> str:
-        return ",".join(str(self.base + place) for place in places.tolist())
+    def _labels(self, places: list[int]) -> str:
+        return ",".join(str(self.base + place) for place in places)
 
-    def _pairs(self, places: IntArray, scores: FloatArray) -> str:
-        both = zip(places.tolist(), scores.tolist(), strict=True)
+    def _pairs(self, places: list[int], scores: list[float]) -> str:
+        both = zip(places, scores, strict=True)
         return " ".join(f"{self.base + place}:{value!r}" for place, value in both)
 
     def close(self) -> None:
@@ -238,9 +244,8 @@ class _NpzWriter:
     def write(self, block: ScoredBlock) -> None:
         """Write the rows of a block."""
         found: dict[str, object] = {"scores": block.scores, "Y_pred": block.Y_pred}
-        if self.wish.top:
-            best = best_labels(block.scores, self.wish.top)
-            found = {"labels": best, "scores": np.take_along_axis(block.scores, best, axis=1)}
+        if block.best is not None:
+            found = block.best._asdict()
         for name, (dtype, _) in self.kinds.items():
             self.raw[name].write(np.ascontiguousarray(found[name], dtype).data)
         self.rows += len(block.scores)
@@ -288,9 +293,8 @@ class _JsonWriter:
 
 def _objects(block: ScoredBlock, wish: Wish) -> Iterator[dict[str, object]]:
     if wish.top:
-        best = best_labels(block.scores, wish.top)
-        for places, values in zip(best, np.take_along_axis(block.scores, best, axis=1), strict=True):
-            yield {"labels": [wish.labels[place] for place in places], "scores": values.tolist()}
+        for places, its in block.pairs():
+            yield {"labels": [wish.labels[place] for place in places], "scores": its}
     elif block.Y_pred is None:
         for values in block.scores:
             yield {"scores": dict(zip(wish.labels, values.tolist(), strict=True))}
@@ -318,12 +322,11 @@ class _ParquetWriter:
         from pyarrow.parquet import ParquetWriter
 
         columns: dict[str, object] = {} if self.wish.id_column is None else {self.wish.id_column: pa.array(block.ids)}
-        if self.wish.top:
-            best = best_labels(block.scores, self.wish.top)
-            names, values = np.array(self.wish.labels), np.take_along_axis(block.scores, best, axis=1)
-            for place in range(self.wish.top):
-                columns[f"label_{place + 1}"] = pa.array(names[best[:, place]])
-                columns[f"score_{place + 1}"] = pa.array(values[:, place])
+        if block.best is not None:
+            names, none = np.array(self.wish.labels), block.best.labels < 0
+            for place, absent in enumerate(none.T):
+                columns[f"label_{place + 1}"] = pa.array(names[block.best.labels[:, place]], mask=absent)
+                columns[f"score_{place + 1}"] = pa.array(block.best.scores[:, place].astype(np.float64), mask=absent)
         else:
             found = block.scores if block.Y_pred is None else block.Y_pred
             columns |= {name: pa.array(found[:, place]) for place, name in enumerate(self.wish.labels)}

@@ -267,7 +267,10 @@ class RunFolder:
             ) from error
 
     def run_arrays(self, record: RunRecord) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays of a run: scores, Y_pred, Y_true, rows, and known where some true labels are not.
+        """Return the arrays of a run: scores, Y_pred, Y_true, rows, propensities, and known where some labels are not.
+
+        A run of very many labels has the best scores of each row: labels and scores (n_rows, n_best), which of them are
+        chosen, and the true_labels of row i at ``true_starts[i]:true_starts[i + 1]``; see `stored_predictions`.
 
         Raises
         ------

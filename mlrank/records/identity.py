@@ -80,6 +80,8 @@ class FitInputs:
         Seconds after which a fit fails.
     calibrate : str or None
         How scores are made probabilities.
+    propensity : (A, B) or None
+        The constants of propensity-scored metrics; None for the usual ones.
     version : str
         Of mlrank.
     defaults : mapping
@@ -97,6 +99,7 @@ class FitInputs:
     missing_labels: float | None = None
     time_limit: float | None = None
     calibrate: str | None = None
+    propensity: tuple[float, float] | None = None
     version: str = __version__
     defaults: Mapping[str, object] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)

@@ -216,6 +216,8 @@ class RunRecord:
         None also for a record of an older version.
     calibration : str or None
         How scores were made probabilities: "sigmoid" or "isotonic".
+    n_best : int or None
+        How many of the best scores of a row are stored and judged, where there are very many labels; None: all scores.
     key : str
         Identifies everything that the run depends on, which `inputs` has by name; see `mlrank.records.identity`.
     """
@@ -242,6 +244,7 @@ class RunRecord:
     model: ModelInfo | None = None
     sets: SetsInfo | None = None
     calibration: str | None = None
+    n_best: int | None = None
 
     @property
     def names(self) -> tuple[str, str, str]:

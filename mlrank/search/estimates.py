@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from mlrank.labels import MOST_BEST
 from mlrank.search.crossfit import HELDOUT_FOLDS
 from mlrank.search.fits import project
 from mlrank.search.task_data import TaskData, TaskRows
@@ -125,7 +126,10 @@ class Pilot:
 
     def _data_bytes(self, n_samples: int) -> float:
         """Return what the rows of a task take: as cut out, as scaled, and the labels and scores."""
-        return float(n_samples * (2 * self.row_bytes + 9 * self.task_data.Y.shape[1]))
+        Y = self.task_data.Y
+        if issparse(Y):  # marks, and the best scores of a row as they are chosen and judged
+            return float(n_samples * (2 * self.row_bytes + 15 * Y.nnz / Y.shape[0] + 40 * MOST_BEST))
+        return float(n_samples * (2 * self.row_bytes + 9 * Y.shape[1]))
 
 
 def _seconds(task: Task, solver: Any, task_data: TaskData) -> float | None:

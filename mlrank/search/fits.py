@@ -10,7 +10,7 @@ them, within the tolerance of the solver, and files would differ from run to run
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,17 @@ from scipy.sparse import issparse
 from mlrank.arrays import Features, FloatArray, take_rows
 from mlrank.calibration import fit_calibration
 from mlrank.hardware import machine_name, peak_memory, reset_peak_memory
-from mlrank.metrics import METRICS, evaluate, search_value
+from mlrank.metrics import METRICS
 from mlrank.models import PROBE_ROWS, Fit, Predictor
 from mlrank.records import software_info
-from mlrank.records.run import FitRecord, MetricRecord, ModelInfo, SetsInfo, TimeInfo, TrialRecord
+from mlrank.records.run import FitRecord, MetricRecord, ModelInfo, TimeInfo, TrialRecord
 from mlrank.search.crossfit import heldout_scores, own_scores
+from mlrank.search.judging import Fitted, judged, predict, searched_value
 from mlrank.search.limits import time_limit
 from mlrank.search.task_data import TaskData, TaskRows
 from mlrank.search.tasks import Chain, Point, Refit, Result, Task
 from mlrank.search.threads import hold_numba
 from mlrank.solvers import Capabilities, TrainingSet
-from mlrank.thresholds.cuts import CountedSets, counted_sets, label_sets
 
 __all__ = ["died", "refit", "work"]
 
@@ -40,24 +40,6 @@ WARM_UP_ROWS = 20
 # Under a time limit, compiling and loading may take so long, and iterations of a warm-up are as few as this.
 COMPILE_SECONDS = 30.0
 WARM_UP_ITERATIONS = 20
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """A model with the projection before it and the calibration after it (or none), its cut, and their seconds."""
-
-    model: Any
-    projection: Any
-    calibration: Any
-    cut: Any
-    fit_seconds: float
-    threshold_seconds: float
-
-    def scores(self, X: Features) -> tuple[FloatArray, Features]:
-        """Return the scores of rows, calibrated if that is asked for, and the features that the model saw."""
-        seen = X if self.projection is None else self.projection.transform(X)
-        scores = self.model.decision_function(seen)
-        return scores if self.calibration is None else self.calibration(scores), seen
 
 
 def work(task: Task, task_data: TaskData) -> list[Result]:
@@ -98,11 +80,7 @@ def died(task: Task, error: Exception) -> Result:
 def _attempt(task: Task, rows: TaskRows, cache: "_FitCache", point: Point) -> TrialRecord:
     try:
         fitted = cache.fit(point)
-        scores, X_test = fitted.scores(rows.test.X)
-        predicted: Any = scores
-        if METRICS[task.metric].needs == "sets":
-            predicted = label_sets(fitted.cut, scores, X_test, rows.test.Y, rows.test.known)
-        value, n_undefined = search_value(task.metric, rows.test.Y, predicted, rows.test.known)
+        value, n_undefined = searched_value(fitted, rows, task.metric)
         info = FitRecord.of(fitted.model.info)
     except Exception:  # any failure of a fit is data: it is stored, and the other fits go on
         return TrialRecord(point.key, error=traceback.format_exc())
@@ -128,22 +106,18 @@ def refit(task: Task, task_data: TaskData) -> Refit:
         fitted = _FitCache(task, rows).fit(point)
         peak = peak_memory() if measurable else None
         started = time.perf_counter()
-        scores, X_test = fitted.scores(rows.test.X)
-        counted = counted_sets(fitted.cut, scores, X_test, rows.test.Y, rows.test.known)
-        Y_pred = counted.sets
+        predicted = predict(fitted, rows)
         predict_seconds = time.perf_counter() - started
-        sets = _sets_info(rows.test, counted)
-        measured = evaluate(rows.test.Y, scores, Y_pred, rows.test.known, task.own_metrics)
+        result = judged(predicted, rows, task.test, task.own_metrics)
         info = FitRecord.of(fitted.model.info, Capabilities.of(task.chain.solver).certificate)
     except Exception:  # stored as a failed run; the other runs go on
         return Refit(software_info(), error=traceback.format_exc())
-    arrays = {"scores": scores, "Y_pred": Y_pred, "Y_true": rows.test.Y, "rows": task.test}
     fit, model = _stored(fitted, rows, take_rows(task_data.X, task.test[:PROBE_ROWS], task.columns))
     return Refit(
         software_info(),
         info=info,
-        metrics={name: MetricRecord.of(value) for name, value in measured.items()},
-        sets=replace(sets, natural_cut=task.chain.natural_cut(task.chain.build(point), rows.train)),
+        metrics={name: MetricRecord.of(value) for name, value in result.metrics.items()},
+        sets=replace(result.sets, natural_cut=task.chain.natural_cut(task.chain.build(point), rows.train)),
         time=TimeInfo(
             fit=fitted.fit_seconds,
             threshold=fitted.threshold_seconds,
@@ -153,19 +127,9 @@ def refit(task: Task, task_data: TaskData) -> Refit:
         ),
         model=model,
         changes=rows.notes,
-        arrays=arrays if rows.test.known is None else arrays | {"known": rows.test.known},
+        arrays=result.arrays,
+        n_best=result.n_best,
         fit=fit,
-    )
-
-
-def _sets_info(test: TrainingSet, counted: CountedSets) -> SetsInfo:
-    """Return what the cut made of the test rows."""
-    Y_pred = counted.sets
-    known = np.ones_like(test.Y) if test.known is None else test.known
-    always = Y_pred.all(axis=0) & (~test.Y & known).any(axis=0)
-    never = ~Y_pred.any(axis=0) & (test.Y & known).any(axis=0)
-    return SetsInfo(
-        len(Y_pred), Y_pred.shape[1], counted.n_filled, counted.n_shortened, int(always.sum()), int(never.sum())
     )
 
 
@@ -219,6 +183,9 @@ class _FitCache:
             self.last = (identity, model, time.perf_counter() - started)
         _, model, seconds = self.last
         started = time.perf_counter()
+        if issparse(self.train.Y) or issparse(self.rows.test.Y):
+            cut = self.chain.unfitted_cut(point, solver, self.train)
+            return Fitted(model, self.projected[1], None, cut, seconds, time.perf_counter() - started)
         held = self.chain.threshold_scores == "heldout"
         heldout = self._heldout_scores(solver, point) if self.chain.cross_fits else None
         scores = heldout if held and heldout is not None else own_scores(model, self.train)

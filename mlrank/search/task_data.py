@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.arrays import BoolArray, Features, IntArray, take_rows
-from mlrank.labels import LabelMatrix, dense_labels, labels_of_rows
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, take_rows
+from mlrank.labels import LabelMatrix, dense_labels, label_counts, labels_of_rows
+from mlrank.metrics import propensities
 from mlrank.scaling import Scaling, TermBlock, fit_scaling
 from mlrank.search.neighbor_cache import FileNeighborCache, MemoryNeighborCache
 from mlrank.search.tasks import Task
@@ -53,6 +54,7 @@ class TaskRows:
     notes : what was changed
     scaling : what scaled them
     groups : of the training rows
+    propensities : (n_labels,) ndarray, of the labels by the training rows
     """
 
     train: TrainingSet
@@ -61,6 +63,7 @@ class TaskRows:
     notes: tuple[str, ...]
     scaling: Scaling
     groups: IntArray | None = None
+    propensities: FloatArray | None = None
 
     @classmethod
     def of(cls, task: Task, task_data: TaskData) -> "TaskRows":
@@ -90,7 +93,8 @@ class TaskRows:
         groups = None if task_data.groups is None else task_data.groups[task.train]
         train = TrainingSet(scaling(X), Y, unlabeled, heeded, columns is not None, cache, names)
         test = TrainingSet(scaling(take_rows(task_data.X, task.test, columns)), Y_test, known=known_test)
-        return cls(train, known, test, tuple(filter(None, notes)), scaling, groups)
+        weights = propensities(label_counts(Y), len(task.train), *task.propensity)
+        return cls(train, known, test, tuple(filter(None, notes)), scaling, groups, weights)
 
 
 def _labels(Y: LabelMatrix, mask: BoolArray | None, rows: Any) -> tuple[LabelMatrix, BoolArray | None]:

@@ -75,12 +75,21 @@ class Chain:
 
     def cut(self, point: Point, solver: Any, train: TrainingSet, scores: FloatArray, known: BoolArray | None) -> Any:
         """Return the point's threshold fitted to scores of the training rows, within its bounds on labels."""
+        threshold, bounds = self._threshold(point, solver, train)
+        return bounds.around(threshold.fit(scores, train.Y, train.X, known))
+
+    def unfitted_cut(self, point: Point, solver: Any, train: TrainingSet) -> Any:
+        """Return the point's threshold, which fits nothing, within its bounds on labels: no training row is scored."""
+        threshold, bounds = self._threshold(point, solver, train)
+        if not hasattr(threshold, "unfitted"):
+            raise ValueError(f"the threshold {type(threshold).__name__} is fitted to all scores of the training rows")
+        return bounds.around(threshold.unfitted(train.n_labels))
+
+    def _threshold(self, point: Point, solver: Any, train: TrainingSet) -> tuple[Any, LabelBounds]:
         own, bounds = LabelBounds.split(point.threshold_settings)
         natural = self.natural_cut(solver, train)
         threshold: Any = self.threshold(**own)
-        if natural is not None:
-            threshold = threshold.at(natural)
-        return bounds.around(threshold.fit(scores, train.Y, train.X, known))
+        return threshold if natural is None else threshold.at(natural), bounds
 
 
 @dataclass(frozen=True)
@@ -91,7 +100,7 @@ class Task:
     point and returns everything that is stored of a run. A fit that takes more than `time_limit` seconds fails.
     `mask` is the place of the task's mask of known labels among the masks of the data; `unlabeled` are the rows, the
     test rows among them, whose features a solver that uses unlabeled rows may see (None: the test rows). `own_metrics`
-    are the metrics of the user's own that a refit computes.
+    are the metrics of the user's own that a refit computes; `propensity` are A and B of the propensities of labels.
     """
 
     chain: Chain
@@ -105,6 +114,7 @@ class Task:
     mask: int = 0
     unlabeled: IntArray | None = None
     own_metrics: tuple[str, ...] = ()
+    propensity: tuple[float, float] = (0.55, 1.5)
 
     @property
     def columns(self) -> IntArray | None:
@@ -124,6 +134,7 @@ class Refit:
     info, metrics, sets, time, software, model : as the run's record stores them
     changes : what was done to the rows
     arrays : what the run stores beside its record
+    n_best : how many of the best scores of a row these hold; None: all scores
     fit : the model to be stored, None where it cannot be
     """
 
@@ -136,6 +147,7 @@ class Refit:
     model: ModelInfo | None = None
     changes: tuple[str, ...] = ()
     arrays: Mapping[str, np.ndarray[Any, Any]] = field(default_factory=dict)
+    n_best: int | None = None
     fit: Fit | None = None
 
 

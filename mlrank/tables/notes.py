@@ -36,6 +36,7 @@ def notes_of(by_method: Methods, columns: Sequence[str]) -> list[str]:
         *_mixed(by_method, records),
         *_splits(records),
         *_missing(by_method, records),
+        *_best(done, metrics),
         *_metrics(done, metrics),
         *_convention(metrics),
         *_data(records),
@@ -100,9 +101,25 @@ def _fits(count: int) -> str:
     return "fit" if count == 1 else "fits"
 
 
+def _best(done: Methods, metrics: Sequence[str]) -> Iterator[str]:
+    """Say where the best scores of a row alone are stored and judged, and which metrics they leave open."""
+    depths = {record.n_best for found in done.values() for record in found if record.n_best is not None}
+    if not depths:
+        return
+    yield (
+        f"very many labels: the best {_span(depths)} scores of each row are kept, label sets are chosen among them, "
+        "and metrics are computed from them"
+    )
+    if lacking := [name for name in metrics if not METRICS[name].of_best]:
+        yield f"not computed, as all scores would be needed: {', '.join(lacking)}"
+
+
 def _metrics(done: Methods, metrics: Sequence[str]) -> Iterator[str]:
     """Note where a metric left labels or rows out, or was undefined on a whole split."""
     for metric in metrics:
+        every = [record for found in done.values() for record in found]
+        if not METRICS[metric].of_best and every and all(record.n_best is not None for record in every):
+            continue  # another note says why no run has it
         values = {
             method: [record.metrics[metric] for record in found if metric in record.metrics]
             for method, found in done.items()

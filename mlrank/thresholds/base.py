@@ -37,7 +37,9 @@ class Threshold(Protocol):
     rows, as the papers do) or "heldout" (cross-fitted scores).
     A strategy may have ``check(n_labels)``, which raises ValueError if it does not fit that many labels: it is asked
     before the first fit of an experiment. One that depends on the solver has ``at(natural_cut)``, which returns the
-    threshold to be fitted.
+    threshold to be fitted. One that fits nothing has ``unfitted(n_labels) -> Cut``, by which it serves data of very
+    many labels: its cuts have ``of_best(best, sizes)``, which chooses among the best labels of each row (`TopScores`);
+    `sizes` are the true numbers of labels, for an ORACLE.
     """
 
     ORACLE: ClassVar[bool] = False

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from mlrank.arrays import BoolArray, Features, FloatArray, as_features
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features
+from mlrank.labels import LabelMatrix, TopScores, as_labels, row_counts
 
 __all__ = [
     "CUTS",
@@ -19,6 +21,7 @@ __all__ = [
     "ShareCut",
     "TopCut",
     "check_scores",
+    "counted_best",
     "counted_sets",
     "label_sets",
     "looks_at_truth",
@@ -59,6 +62,10 @@ class LabelCut:
         check_scores(scores)
         _check_width(scores, self.thresholds.size)
         return np.asarray(scores > self.thresholds)
+
+    def of_best(self, best: TopScores, sizes: IntArray) -> BoolArray:
+        """Return which of the best labels of each row exceed their threshold."""
+        return np.asarray(best.scores > self.thresholds[best.labels])
 
     def arrays(self) -> Mapping[str, FloatArray]:
         """Return `thresholds`."""
@@ -186,6 +193,10 @@ class TopCut:
             raise ValueError(f"top_k with k={self.k} needs that many labels, found {scores.shape[1]}")
         return _best(scores, np.full(scores.shape[0], self.k))
 
+    def of_best(self, best: TopScores, sizes: IntArray) -> BoolArray:
+        """Return the first `k` of the best labels of each row."""
+        return _first(best, np.full(len(best.labels), self.k))
+
     def arrays(self) -> Mapping[str, FloatArray]:
         """Return no arrays."""
         return {}
@@ -205,6 +216,10 @@ class OracleCut:
             raise ValueError("oracle_size needs the true labels Y of the rows it decides on")
         check_scores(scores, Y)
         return _best(scores, np.count_nonzero(Y, axis=1))
+
+    def of_best(self, best: TopScores, sizes: IntArray) -> BoolArray:
+        """Return as many of the best labels of each row as it truly has."""
+        return _first(best, sizes)
 
     def arrays(self) -> Mapping[str, FloatArray]:
         """Return no arrays."""
@@ -263,6 +278,19 @@ class BoundedCut:
         found[rows] = changed
         return found
 
+    def of_best(self, best: TopScores, sizes: IntArray) -> BoolArray:
+        """Return which of the best labels of each row the other cut predicts, within the bounds."""
+        chosen: BoolArray = self.base.of_best(best, sizes)
+        return self.within_best(chosen)
+
+    def within_best(self, chosen: BoolArray) -> BoolArray:
+        """Return the choice among the best labels of each row, which stand by falling scores, within the bounds."""
+        bounded = np.clip(np.count_nonzero(chosen, axis=1), self.min_labels, self.max_labels)
+        order = np.argsort(~chosen, axis=1, kind="stable")
+        found = np.zeros(chosen.shape, np.bool_)
+        np.put_along_axis(found, order, np.arange(chosen.shape[1]) < bounded[:, None], axis=1)
+        return found
+
     def arrays(self) -> Mapping[str, FloatArray]:
         """Return no arrays: the other cut is stored as a part of its own."""
         return {}
@@ -278,9 +306,9 @@ def looks_at_truth(cut: Any) -> bool:
 
 
 class CountedSets(NamedTuple):
-    """Label sets, and how many rows the bounds of a cut gave more labels and fewer."""
+    """Label sets, dense or sparse, and how many rows the bounds of a cut gave more labels and fewer."""
 
-    sets: BoolArray
+    sets: LabelMatrix
     n_filled: int = 0
     n_shortened: int = 0
 
@@ -309,7 +337,31 @@ def label_sets(
     cut: Any, scores: FloatArray, X: Features, Y: BoolArray | None = None, known: BoolArray | None = None
 ) -> BoolArray:
     """Return the label sets of `counted_sets`."""
-    return counted_sets(cut, scores, X, Y, known).sets
+    sets: BoolArray = counted_sets(cut, scores, X, Y, known).sets
+    return sets
+
+
+def counted_best(cut: Any, best: TopScores, Y: LabelMatrix) -> tuple[BoolArray, CountedSets]:
+    """Return which of the best labels of each row a cut predicts, (n_rows, m), and as sparse label sets.
+
+    A label beyond the best ones is not predicted. An oracle alone is shown the true labels `Y`.
+
+    Raises
+    ------
+    ValueError
+        If the cut needs all scores, or a row may get more labels than there are best ones.
+    """
+    bare = cut.base if isinstance(cut, BoundedCut) else cut
+    if not hasattr(bare, "of_best"):
+        raise ValueError(f"a cut of the kind {type(bare).__name__} needs all scores, not the best of each row alone")
+    there = best.labels >= 0
+    free = bare.of_best(best, row_counts(Y)) & there
+    chosen = cut.within_best(free) & there if isinstance(cut, BoundedCut) else free
+    more = np.count_nonzero(chosen, axis=1) - np.count_nonzero(free, axis=1)
+    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(chosen, axis=1))])
+    parts = (np.ones(int(starts[-1]), np.bool_), best.labels[chosen], starts)
+    sets = as_labels(csr_array(parts, shape=Y.shape))
+    return chosen, CountedSets(sets, int(np.count_nonzero(more > 0)), int(np.count_nonzero(more < 0)))
 
 
 # Cuts by what their ``meta()["cut"]`` says.
@@ -330,6 +382,10 @@ def _best(scores: FloatArray, sizes: np.ndarray[Any, Any]) -> BoolArray:
     chosen = np.zeros(scores.shape, dtype=np.bool_)
     np.put_along_axis(chosen, order, np.arange(scores.shape[1]) < sizes[:, None], axis=1)
     return chosen
+
+
+def _first(best: TopScores, sizes: IntArray) -> BoolArray:
+    return np.asarray(np.arange(best.labels.shape[1]) < np.minimum(sizes, best.labels.shape[1])[:, None])
 
 
 def _check_width(scores: FloatArray, n_labels: int) -> None:

@@ -43,7 +43,11 @@ class Zero:
     def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
         """Return the cut; nothing is fitted."""
         check_scores(scores, Y, X)
-        return LabelCut(np.zeros(scores.shape[1]))
+        return self.unfitted(scores.shape[1])
+
+    def unfitted(self, n_labels: int) -> Cut:
+        """Return the cut for so many labels."""
+        return LabelCut(np.zeros(n_labels))
 
 
 @dataclass(frozen=True)
@@ -66,7 +70,11 @@ class Constant:
     def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
         """Return the cut; nothing is fitted."""
         check_scores(scores, Y, X)
-        return LabelCut(np.full(scores.shape[1], float(self.value)))
+        return self.unfitted(scores.shape[1])
+
+    def unfitted(self, n_labels: int) -> Cut:
+        """Return the cut for so many labels."""
+        return LabelCut(np.full(n_labels, float(self.value)))
 
 
 @dataclass(frozen=True)
@@ -313,7 +321,11 @@ class TopK:
             If there are fewer than `k` labels.
         """
         check_scores(scores, Y, X)
-        self.check(scores.shape[1])
+        return self.unfitted(scores.shape[1])
+
+    def unfitted(self, n_labels: int) -> Cut:
+        """Return the cut for so many labels; raise ValueError as `check` does."""
+        self.check(n_labels)
         return TopCut(int(self.k))
 
 
@@ -330,6 +342,10 @@ class OracleSize:
     def fit(self, scores: FloatArray, Y: BoolArray, X: Features, known: BoolArray | None = None) -> Cut:
         """Return the cut; nothing is fitted."""
         check_scores(scores, Y, X)
+        return self.unfitted(scores.shape[1])
+
+    def unfitted(self, n_labels: int) -> Cut:
+        """Return the cut for so many labels."""
         return OracleCut()
 
 

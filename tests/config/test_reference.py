@@ -5,7 +5,14 @@ import yaml
 
 from mlrank.config import config_of
 from mlrank.config.methods import BESIDE
-from mlrank.config.models import DatasetConfig, ExperimentConfig, SearchConfig, SplitConfig, SubsetConfig
+from mlrank.config.models import (
+    DatasetConfig,
+    ExperimentConfig,
+    PropensityConfig,
+    SearchConfig,
+    SplitConfig,
+    SubsetConfig,
+)
 from mlrank.config.reference import BLOCKS, as_yaml, blocks, choices
 from mlrank.errors import UserError
 
@@ -32,6 +39,7 @@ def experiment(block, given):
         "split": {"split": {"kind": "official", **BESIDE_KEY.get(next(iter(given), ""), {}), **given}},
         "subset": {"subset": given},
         "search": {"search": given},
+        "propensity": {"propensity": given},
         "methods": {"methods": {"M": method | given}},
         "threshold": {"methods": {"M": {"threshold": {"kind": "zero", **given}, **method}}},
         "project": {"methods": {"M": {"project": {"kind": "blda", **given}, **method}}},
@@ -47,6 +55,7 @@ def test_the_blocks_are_all_that_a_file_may_have():
         "split": {*SplitConfig.model_fields},
         "subset": {*SubsetConfig.model_fields},
         "search": {*SearchConfig.model_fields},
+        "propensity": {*PropensityConfig.model_fields},
         "methods": {*BESIDE},
         "threshold": {"kind", "scores", "min_labels", "max_labels"},
         "project": {"kind"},

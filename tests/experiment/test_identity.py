@@ -6,7 +6,15 @@ import sys
 import numpy as np
 import pytest
 
-from mlrank.config import DatasetConfig, ExperimentConfig, MethodConfig, SearchConfig, SplitConfig, SubsetConfig
+from mlrank.config import (
+    DatasetConfig,
+    ExperimentConfig,
+    MethodConfig,
+    PropensityConfig,
+    SearchConfig,
+    SplitConfig,
+    SubsetConfig,
+)
 from mlrank.experiment import plan_cells, run, stored_trials
 from mlrank.records import sources
 from mlrank.records.identity import CHANGES_NO_TRIAL, CHANGES_NOTHING, HASHED
@@ -59,6 +67,8 @@ CHANGES = {
     "split.multiple": (STRATA, STRATA.replace("12", "13")),
     "split.repeats": (HOLDOUT, HOLDOUT.replace("20", "20, repeats: 2")),
     "split.missing_labels": (HOLDOUT, HOLDOUT.replace("20", "20, missing_labels: 0.1")),
+    "propensity.A": ("seed: 3", "seed: 3\npropensity: {{A: 0.5}}"),
+    "propensity.B": ("seed: 3", "seed: 3\npropensity: {{B: 0.4}}"),
     "search.folds": ("folds: 3", "folds: 4"),
     "search.stratified": ("folds: 3,", "folds: 3, stratified: false,"),
     "search.metric": ("metric: f1_micro", "metric: f1_macro"),
@@ -86,6 +96,7 @@ def fields_of_a_configuration():
         "subset": SubsetConfig.model_fields,
         "split": SplitConfig.model_fields,
         "search": SearchConfig.model_fields,
+        "propensity": PropensityConfig.model_fields,
         "methods": [entry.name for entry in dataclasses.fields(MethodConfig)],
     }
     alone = [name for name in ExperimentConfig.model_fields if name not in parts]

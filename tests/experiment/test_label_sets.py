@@ -10,7 +10,7 @@ from mlrank.experiment.run import plan_cells
 from mlrank.models.file import load_model
 from mlrank.prediction import judge, predict_file
 from mlrank.records.run import SetsInfo
-from mlrank.search.fits import _sets_info
+from mlrank.search.judging import sets_info
 from mlrank.solvers import TrainingSet
 from mlrank.tables import build_tables
 from mlrank.thresholds.cuts import CountedSets
@@ -109,7 +109,7 @@ def test_a_label_that_all_rows_have_is_rightly_predicted_for_all():
     known = np.array([[1, 1, 1, 1], [1, 1, 0, 0], [1, 1, 1, 1]], bool)
     every, none = np.array([[1, 1, 1, 0]] * 3, bool), np.array([[0, 0, 0, 0]] * 3, bool)
     train = TrainingSet(np.ones((3, 1)), Y, known=known)
-    assert _sets_info(train, CountedSets(every, 2, 1)) == SetsInfo(3, 4, 2, 1, n_always=1, n_never=0)
-    assert _sets_info(train, CountedSets(none)) == SetsInfo(3, 4, n_always=0, n_never=3)
+    assert sets_info(train, CountedSets(every, 2, 1)) == SetsInfo(3, 4, 2, 1, n_always=1, n_never=0)
+    assert sets_info(train, CountedSets(none)) == SetsInfo(3, 4, n_always=0, n_never=3)
     whole = TrainingSet(np.ones((3, 1)), Y)
-    assert _sets_info(whole, CountedSets(every)) == SetsInfo(3, 4, n_always=2, n_never=1)
+    assert sets_info(whole, CountedSets(every)) == SetsInfo(3, 4, n_always=2, n_never=1)

@@ -71,7 +71,7 @@ class TestUnknownLabels:
             TrainingSet(X[train], Y[train], known=known[train])
         )
         assert np.array_equal(arrays["scores"], alone.decision_function(X[test]))
-        found = evaluate(Y[test], arrays["scores"], arrays["Y_pred"], known[test])
+        found = evaluate(Y[test], arrays["scores"], arrays["Y_pred"], known[test], propensities=arrays["propensities"])
         assert {name: measured.value for name, measured in record.metrics.items()} == {
             name: None if value.value != value.value else value.value for name, value in found.items()
         }

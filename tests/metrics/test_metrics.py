@@ -15,8 +15,11 @@ from mlrank.metrics.curves import auc_rank_curve
 from mlrank.metrics.rankings import coverage, map_macro, ndcg_at, one_error, precision_at, ranking_loss
 from mlrank.metrics.sets import f1_samples, recall_macro
 
-# Those of probabilities have tests of their own: they change with the scores where their order does not.
-METRICS = {name: metric for name, metric in ALL.items() if metric.needs != "probabilities"}
+# Those of probabilities have tests of their own: they change with the scores where their order does not. So have those
+# that are weighted by what is known of training rows.
+METRICS = {
+    name: metric for name, metric in ALL.items() if metric.needs != "probabilities" and not name.startswith("ps")
+}
 SCORED = [name for name, metric in METRICS.items() if metric.needs == "scores"]
 DECIDED = [name for name, metric in METRICS.items() if metric.needs == "sets"]
 

@@ -39,7 +39,7 @@ def test_each_part_of_a_trial_changes_its_key():
     variants += [(inputs, POINT, PLACE) for inputs in changed_alone(INPUTS)]
     variants += [(INPUTS, point, PLACE) for point in changed_alone(POINT)]
     variants += [(INPUTS, POINT, place) for place in changed_alone(PLACE)]
-    assert len({trial_key(*parts) for parts in variants}) == len(variants) == 2 + 11 + 8 + 5
+    assert len({trial_key(*parts) for parts in variants}) == len(variants) == 2 + 12 + 8 + 5
 
 
 def test_each_input_changes_what_a_run_stores_and_comes_back_from_it():

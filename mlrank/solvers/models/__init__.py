@@ -12,7 +12,7 @@ from mlrank.solvers.models.dual import DUALS, DualPoint
 from mlrank.solvers.models.kernel import KernelModel
 from mlrank.solvers.models.linear import LinearModel, LowRankModel, LowRankWeights
 from mlrank.solvers.models.projections import KernelProjection, Projection
-from mlrank.solvers.models.top import top_scores
+from mlrank.solvers.models.top import best_in_blocks, top_scores
 from mlrank.solvers.models.transductive import TransductiveModel, all_rows, row_digests
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Projection",
     "TransductiveModel",
     "all_rows",
+    "best_in_blocks",
     "row_digests",
     "top_scores",
 ]

@@ -1,19 +1,20 @@
 """The best scored labels of each row, whatever the model."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from mlrank.arrays import Features, as_features
+from mlrank.arrays import Features, FloatArray, as_features
 from mlrank.labels import TopScores, top_of
 
-__all__ = ["top_scores"]
+__all__ = ["best_in_blocks", "top_scores"]
 
 # Scores that a block holds at most; its selection takes three times their memory.
 BLOCK_SCORES = 1 << 24
 
 
-def top_scores(model: Any, X: Features, k: int) -> TopScores:
+def top_scores(model: Any, X: Features, k: int, n_labels: int) -> TopScores:
     """Return the `k` best scored labels of each row, all labels where there are fewer; a tie goes to the lower label.
 
     By the model's own ``top_scores(X, k)`` where it has one, else from its scores, made for a block of rows at a time.
@@ -24,12 +25,13 @@ def top_scores(model: Any, X: Features, k: int) -> TopScores:
         found = TopScores(*own(X, k))
         _check(found, X.shape[0], k)
         return found
-    parts, begin, rows = [], 0, 1
-    while begin < X.shape[0]:
-        scores = model.decision_function(X[begin : begin + rows])
-        parts.append(top_of(scores, k))
-        begin += rows
-        rows = max(1, BLOCK_SCORES // scores.shape[1])  # the first row tells how many labels there are
+    return best_in_blocks(model.decision_function, X, k, n_labels)
+
+
+def best_in_blocks(score: Callable[[Features], FloatArray], X: Features, k: int, n_labels: int) -> TopScores:
+    """Return the `k` best of the scores of each row, which are made for a block of rows at a time."""
+    rows = max(1, BLOCK_SCORES // n_labels)
+    parts = [top_of(score(X[begin : begin + rows]), k) for begin in range(0, X.shape[0], rows)]
     return TopScores(np.concatenate([part.labels for part in parts]), np.concatenate([part.scores for part in parts]))
 
 

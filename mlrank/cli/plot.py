@@ -36,8 +36,11 @@ def plot(
         list[str] | None,
         typer.Option("--format", "-f", metavar="KEY", help="svg, pdf or png; repeatable. Default: svg and pdf."),
     ] = None,
+    dark: Annotated[bool, typer.Option("--dark", help="Draw in light colors on a dark ground.")] = False,
 ) -> None:
     """Draw figures of stored results; nothing is fitted. They can be read in print and without color.
+
+    Files hold what a figure shows in words too, for those who do not see it; png has 300 pixels to an inch.
 
     Kinds:
 
@@ -74,7 +77,7 @@ def plot(
     kinds = list(KINDS) if kind == "all" else [kind]
     drawn = 0
     for name in kinds:
-        drawn += _draw(name, given, folder, formats, tell=kind == "all")
+        drawn += _draw(name, given, folder, formats, dark, tell=kind == "all")
     if not drawn:
         raise UserError("nothing could be drawn")
 
@@ -96,7 +99,7 @@ def material_of(stored: "Stored", metrics: Sequence[str] | None, methods: Sequen
     return Material(kept, metrics or stored.metrics, trials, stored.arrays, stored.label_names, named=bool(metrics))
 
 
-def _draw(kind: str, given: "Material", folder: Path, formats: Sequence[str], tell: bool) -> int:
+def _draw(kind: str, given: "Material", folder: Path, formats: Sequence[str], dark: bool, tell: bool) -> int:
     """Draw the figures of a kind and return their number; `tell` what cannot be drawn instead of failing."""
     from mlrank.errors import UserError
     from mlrank.plots import figures_of_kind
@@ -109,16 +112,16 @@ def _draw(kind: str, given: "Material", folder: Path, formats: Sequence[str], te
         print(f"{kind}: not drawn: {error}", file=sys.stderr)
         return 0
     for name, figure in figures.items():
-        _write(name, figure, folder, formats)
+        _write(name, figure, folder, formats, dark)
     return len(figures)
 
 
-def _write(name: str, figure: "AnyFigure", folder: Path, formats: Sequence[str]) -> None:
+def _write(name: str, figure: "AnyFigure", folder: Path, formats: Sequence[str], dark: bool) -> None:
     from mlrank.plots import render
     from mlrank.records import safe_name
     from mlrank.records.atomic import write_atomic
 
     for fmt in formats:
         path = folder / f"{safe_name(name)}.{fmt}"
-        write_atomic(path, render(figure, fmt))
+        write_atomic(path, render(figure, fmt, dark=dark))
         print(path)

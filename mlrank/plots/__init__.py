@@ -8,6 +8,7 @@ from mlrank.plots.heat import HeatFigure, HeatPanel
 from mlrank.plots.panels import Curve, Level, Panel, PanelFigure
 from mlrank.plots.ranks import critical_figure
 from mlrank.plots.regions import RegionFigure, RegionPanel, render_regions
+from mlrank.plots.words import description
 
 __all__ = [
     "FORMATS",
@@ -24,6 +25,7 @@ __all__ = [
     "RegionFigure",
     "RegionPanel",
     "critical_figure",
+    "description",
     "figures_of_kind",
     "render",
     "render_regions",

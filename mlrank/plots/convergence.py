@@ -1,5 +1,6 @@
 """How a certificate and an objective fall with iterations and time, from fits that were stopped at different limits."""
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
@@ -33,7 +34,8 @@ class _FitPoint(NamedTuple):
 def convergence_figure(trials: Sequence[SearchTrial], records: Sequence[RunRecord]) -> PanelFigure:
     """Return the certificate, and the objective of runs, against iterations and seconds.
 
-    Each point is the median over the fits that have the same limits; a curve needs points at two limits.
+    Each point is the median over the fits that have the same limits, and says what it takes to reach its certificate:
+    a fit that took longer than one that came further is no point. A curve needs fits at two limits.
 
     Parameters
     ----------
@@ -60,7 +62,8 @@ def convergence_figure(trials: Sequence[SearchTrial], records: Sequence[RunRecor
             "give 'tol' or 'max_iter' as a list in the configuration, or results of experiments that differ in them"
         )
     notes = [
-        "Each point is a fit of its own, stopped at another limit (tol or max_iter); medians over folds and splits.",
+        "A point is what it takes to reach its certificate, by fits of their own, stopped at other limits (tol or "
+        "max_iter); medians over folds and splits. Compiling is not counted.",
         "The unit of an iteration is the solver's own, so curves of different solvers are compared by seconds.",
     ]
     zeros = sum(fit.optimality == 0 for fit in fits)
@@ -110,17 +113,41 @@ def _limit(settings: Mapping[str, object]) -> Settings:
 
 
 def _curves(fits: Sequence[_FitPoint], x: str, y: str) -> Iterator[Curve]:
-    groups: dict[tuple[str, Settings], dict[Settings, list[tuple[float, float]]]] = {}
+    groups: dict[tuple[str, Settings], dict[Settings, list[tuple[float, float, float]]]] = {}
     for fit in fits:
         at, value = getattr(fit, x), getattr(fit, y)
         if value is not None and at and (y == "objective" or value > 0):
             limits = groups.setdefault((fit.curve, fit.others), {})
-            limits.setdefault(fit.limit, []).append((float(at), float(value)))
+            reached = math.nan if fit.optimality is None else float(fit.optimality)
+            limits.setdefault(fit.limit, []).append((float(at), float(value), reached))
     drawn = {key: limits for key, limits in groups.items() if len(limits) > 1}
     for (name, others), limits in drawn.items():
         alike = [other for curve, other in drawn if curve == name]
-        points = sorted((median(a for a, _ in group), median(b for _, b in group)) for group in limits.values())
-        yield Curve(name + _own_settings(others, alike), tuple(a for a, _ in points), tuple(b for _, b in points))
+        points = _reached([_Reached(*map(median, zip(*group, strict=True))) for group in limits.values()])
+        yield Curve(name + _own_settings(others, alike), tuple(p.x for p in points), tuple(p.y for p in points))
+
+
+def _reached(points: Sequence["_Reached"]) -> list["_Reached"]:
+    """Return what it takes to reach each certificate: the least at which a fit had it or a smaller one.
+
+    A looser limit may have taken longer by chance; what a tighter one reached in less was reached then. So no curve
+    runs backwards. Without certificates the points are as they are, in order.
+    """
+    order = sorted(points, key=lambda point: (point.x, point.certificate))
+    best, kept = math.inf, []
+    for point in order:
+        if not point.certificate >= best:  # also one that is not known
+            kept.append(point)
+            best = min(best, point.certificate) if point.certificate == point.certificate else best
+    return kept
+
+
+class _Reached(NamedTuple):
+    """A point of a curve: iterations or seconds, what was reached, and the certificate."""
+
+    x: float
+    y: float
+    certificate: float
 
 
 def _own_settings(others: Settings, alike: Sequence[Settings]) -> str:

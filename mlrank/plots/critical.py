@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mlrank.plots.canvas import frame, notes_inches, plain, saved
+from mlrank.plots.canvas import frame, ink, notes_inches, plain, saved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,6 +13,8 @@ __all__ = ["CriticalFigure", "render_critical"]
 WIDTH = 6.5
 # Heights in units of a line of text, downwards from the axis.
 _FIRST_NAME, _BAR_STEP = 1.6, 0.45
+# Inches of a letter, and that the axis has at least.
+_LETTER, _LEAST_AXIS = 0.07, 2.5
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,13 @@ class CriticalFigure:
     notes: tuple[str, ...] = ()
 
 
-def render_critical(figure: CriticalFigure, fmt: str) -> bytes:
+def render_critical(figure: CriticalFigure, fmt: str, *, dark: bool = False, alt: str = "") -> bytes:
     """Return a figure as a file's content: the best rank on the left, names by rank down one side, then up the other.
 
     Parameters
     ----------
     fmt : one of FORMATS
+    dark, alt : as of `saved`
 
     Raises
     ------
@@ -60,18 +63,25 @@ def render_critical(figure: CriticalFigure, fmt: str) -> bytes:
     """
     half = (len(figure.methods) + 1) // 2
     lines = _FIRST_NAME + _BAR_STEP * len(figure.groups) + half + 0.4
-    height = 0.22 * (lines + 3.2) + 0.5 + notes_inches(figure.notes, WIDTH)
-    with saved((WIDTH, height), fmt) as (drawn, buffer):
-        _draw(drawn.subplots(), figure, lines)
+    width = max(WIDTH, 2 * _name_inches(figure) + _LEAST_AXIS)
+    height = 0.22 * (lines + 3.2) + 0.5 + notes_inches(figure.notes, width)
+    with saved((width, height), fmt, dark=dark, alt=alt) as (drawn, buffer):
+        _draw(drawn.subplots(), figure, lines, width)
         frame(drawn, figure.title, figure.notes)
     return buffer.getvalue()
 
 
-def _draw(ax: "Axes", figure: CriticalFigure, lines: float) -> None:
+def _name_inches(figure: CriticalFigure) -> float:
+    """Return about how wide the longest name is with its rank."""
+    return _LETTER * (max(len(_called(figure, method)) for method in figure.methods) + 9)
+
+
+def _draw(ax: "Axes", figure: CriticalFigure, lines: float, width: float) -> None:
     k = len(figure.methods)
     half, top = (k + 1) // 2, _FIRST_NAME + _BAR_STEP * len(figure.groups)
-    # Room for names beside the axis, by the length of the longest.
-    room = (0.075 * max(len(_called(figure, method)) for method in figure.methods) * 1.6 / WIDTH) * (k - 1) + 0.25
+    # Room for names beside the axis, in ranks.
+    names = _name_inches(figure)
+    room = names * (k - 1) / (width - 2 * names)
     ax.set_axis_off()
     ax.set_xlim(1 - room, k + room)
     ax.set_ylim(lines, -3.0)
@@ -83,33 +93,33 @@ def _draw(ax: "Axes", figure: CriticalFigure, lines: float) -> None:
     for place, group in enumerate(figure.groups):
         y = 0.55 + _BAR_STEP * place
         ends = [ranks[group[0]] - 0.015 * k, ranks[group[-1]] + 0.015 * k]
-        ax.plot(ends, [y, y], color="k", linewidth=3.2, solid_capstyle="butt")
+        ax.plot(ends, [y, y], color=ink(), linewidth=3.2, solid_capstyle="butt")
 
 
 def _axis(ax: "Axes", k: int, difference: float) -> None:
     """Draw the axis of ranks with the critical difference above it."""
-    ax.plot([1, k], [0, 0], color="k", linewidth=0.9)
+    ax.plot([1, k], [0, 0], color=ink(), linewidth=0.9)
     for tick in range(2 * k - 1):
         rank, whole = 1 + tick / 2, tick % 2 == 0
-        ax.plot([rank, rank], [0, -0.45 if whole else -0.25], color="k", linewidth=0.9)
+        ax.plot([rank, rank], [0, -0.45 if whole else -0.25], color=ink(), linewidth=0.9)
         if whole:
-            ax.text(rank, -0.6, f"{rank:g}", ha="center", va="bottom", fontsize=8)
+            ax.text(rank, -0.6, f"{rank:g}", ha="center", va="bottom")
     end = 1 + difference
-    ax.plot([1, end], [-2.0, -2.0], color="k", linewidth=0.9)
+    ax.plot([1, end], [-2.0, -2.0], color=ink(), linewidth=0.9)
     for x in (1, end):
-        ax.plot([x, x], [-2.2, -1.8], color="k", linewidth=0.9)
-    ax.text((1 + end) / 2, -2.3, f"critical difference {difference:.2f}", ha="center", va="bottom", fontsize=8)
+        ax.plot([x, x], [-2.2, -1.8], color=ink(), linewidth=0.9)
+    ax.text((1 + end) / 2, -2.3, f"critical difference {difference:.2f}", ha="center", va="bottom")
 
 
 def _method(ax: "Axes", figure: CriticalFigure, method: str, rank: float, y: float, x: float) -> None:
     """Draw a method: from its rank on the axis down and across to its name."""
     marked, name = method == figure.control, _called(figure, method)
     left = x < 1
-    ax.plot([rank, rank, x], [0, y, y], color="#0072b2" if marked else "#444444", linewidth=1.4 if marked else 0.8)
+    ax.plot([rank, rank, x], [0, y, y], color="C0" if marked else ink(soft=True), linewidth=1.4 if marked else 0.8)
     text = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
     weight = "bold" if marked else "normal"
     x += -0.05 if left else 0.05
-    ax.text(x, y, plain(text), ha="right" if left else "left", va="center", fontsize=8, fontweight=weight)
+    ax.text(x, y, plain(text), ha="right" if left else "left", va="center", fontweight=weight)
 
 
 def _called(figure: CriticalFigure, method: str) -> str:

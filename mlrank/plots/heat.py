@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlrank.arrays import FloatArray
-from mlrank.plots.canvas import axes_of, frame, grid, notes_inches, plain, saved
+from mlrank.plots.canvas import axes_of, frame, grid, notes_inches, plain, saved, short, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,6 +19,10 @@ __all__ = ["HeatFigure", "HeatPanel", "render_heat"]
 _RISING, _BALANCED = "cividis", "PuOr"
 # Maps of more cells than this have no numbers in them, and thin their ticks.
 _MOST_NUMBERS, _MOST_TICKS = 150, 40
+# Of numbers on colours, whatever the ground of the figure: not those of the ground.
+_LIGHT, _BLACK = "#fefefe", "#010101"
+# Of a cell with a number in it, and of one without.
+_CELL, _BARE_CELL = 0.36, 0.2
 
 
 @dataclass(frozen=True)
@@ -66,12 +70,13 @@ class HeatFigure:
     notes: tuple[str, ...] = ()
 
 
-def render_heat(figure: HeatFigure, fmt: str) -> bytes:
+def render_heat(figure: HeatFigure, fmt: str, *, dark: bool = False, alt: str = "") -> bytes:
     """Return a figure as a file's content.
 
     Parameters
     ----------
     fmt : one of FORMATS
+    dark, alt : as of `saved`
 
     Raises
     ------
@@ -81,19 +86,31 @@ def render_heat(figure: HeatFigure, fmt: str) -> bytes:
     from matplotlib.cm import ScalarMappable
 
     rows, columns = grid(len(figure.panels))
-    panel_width = max(3.4, min(6.5, 0.24 * max(len(panel.x_ticks) for panel in figure.panels) + 2.4))
-    panel_height = max(2.2, min(6.5, 0.24 * max(len(panel.y_ticks) for panel in figure.panels) + 1.3))
+    across, down = (max(len(names(panel)) for panel in figure.panels) for names in (_columns, _rows))
+    named = max(len(short(name)) for panel in figure.panels for name in panel.y_ticks) * 0.075
+    panel_width = max(3.4, (_CELL if across * down <= _MOST_NUMBERS else _BARE_CELL) * across + named + 0.9)
+    panel_height = max(2.2, _BARE_CELL * down + 1.3 + named)
     width = panel_width * columns + 0.9
     scale = _scale(figure)
-    with saved((width, panel_height * rows + 0.5 + notes_inches(figure.notes, width)), fmt) as (drawn, buffer):
+    with saved((width, panel_height * rows + 0.5 + notes_inches(figure.notes, width)), fmt, dark=dark, alt=alt) as (
+        drawn,
+        buffer,
+    ):
         axes = axes_of(drawn, len(figure.panels))
         for ax, panel in zip(axes, figure.panels, strict=True):
             _draw(ax, figure, panel, scale)
         colors = ScalarMappable(scale, _BALANCED if figure.balanced else _RISING)
-        bar = drawn.colorbar(colors, ax=axes, label=plain(figure.value_label), aspect=30)
-        bar.ax.tick_params(labelsize=7)
+        drawn.colorbar(colors, ax=axes, label=wrapped(figure.value_label, panel_height - 0.6), aspect=30)
         frame(drawn, figure.title, figure.notes)
     return buffer.getvalue()
+
+
+def _columns(panel: HeatPanel) -> tuple[str, ...]:
+    return panel.x_ticks
+
+
+def _rows(panel: HeatPanel) -> tuple[str, ...]:
+    return panel.y_ticks
 
 
 def _scale(figure: HeatFigure) -> "Normalize":
@@ -121,20 +138,20 @@ def _draw(ax: "Axes", figure: HeatFigure, panel: HeatPanel, scale: "Normalize") 
         ax.plot(
             [column - 0.47, column + 0.47, column + 0.47, column - 0.47, column - 0.47],
             [row - 0.47, row - 0.47, row + 0.47, row + 0.47, row - 0.47],
-            color="#d55e00",
+            color="C1",
             linewidth=1.8,
         )
-    ax.set_title(plain(panel.title), fontsize=9)
-    ax.set_xlabel(plain(panel.x_label), fontsize=8)
-    ax.set_ylabel(plain(panel.y_label), fontsize=8)
+    ax.set_title(wrapped(panel.title, 3.0))
+    ax.set_xlabel(plain(panel.x_label))
+    ax.set_ylabel(plain(panel.y_label))
 
 
 def _ticks(ax: "Axes", panel: HeatPanel) -> None:
     for names, place, turn in ((panel.x_ticks, ax.set_xticks, True), (panel.y_ticks, ax.set_yticks, False)):
         step = math.ceil(len(names) / _MOST_TICKS)
-        shown = [plain(_short(name)) for name in names[::step]]
+        shown = [plain(short(name)) for name in names[::step]]
         long = turn and max(map(len, shown)) * len(shown) > 40
-        place(range(0, len(names), step), shown, fontsize=7 if len(shown) <= 20 else 6, rotation=90 if long else 0)
+        place(range(0, len(names), step), shown, rotation=90 if long else 0)
 
 
 def _numbers(ax: "Axes", values: FloatArray, scale: "Normalize", balanced: bool) -> None:
@@ -143,8 +160,4 @@ def _numbers(ax: "Axes", values: FloatArray, scale: "Normalize", balanced: bool)
             strength = float(scale(value))
             dark = abs(strength - 0.5) > 0.33 if balanced else strength < 0.55
             text = f"{value:.3f}".replace("0.", ".", 1)
-            ax.text(column, row, text, ha="center", va="center", fontsize=6.5, color="w" if dark else "k")
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= 24 else f"{name[:23]}…"
+            ax.text(column, row, text, ha="center", va="center", color=_LIGHT if dark else _BLACK)

@@ -4,7 +4,20 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mlrank.plots.canvas import COLORS, DASHES, MARKERS, axes_of, frame, grid, notes_inches, plain, saved
+from mlrank.plots.canvas import (
+    COLORS,
+    DASHES,
+    MARKERS,
+    axes_of,
+    frame,
+    grid,
+    ink,
+    notes_inches,
+    plain,
+    saved,
+    short,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -12,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Curve", "Level", "Panel", "PanelFigure", "render_panels"]
 
 _PANEL_INCHES = (4.2, 3.2)
-# Of a line of a legend, in 7 points, and the characters that fit into one: each curve needs some for its line and gap.
-_LEGEND_INCHES, _LEGEND_CHARACTERS, _HANDLE_CHARACTERS = 0.15, 66, 7
+# Of a line of a legend, and the characters that fit into one: each curve needs some for its line and gap.
+_LEGEND_INCHES, _LEGEND_CHARACTERS, _HANDLE_CHARACTERS = 0.17, 56, 7
 
 
 @dataclass(frozen=True)
@@ -112,12 +125,13 @@ class PanelFigure:
     one_legend: bool = False
 
 
-def render_panels(figure: PanelFigure, fmt: str) -> bytes:
+def render_panels(figure: PanelFigure, fmt: str, *, dark: bool = False, alt: str = "") -> bytes:
     """Return a figure as a file's content.
 
     Parameters
     ----------
     fmt : one of FORMATS
+    dark, alt : as of `saved`
 
     Raises
     ------
@@ -129,7 +143,7 @@ def render_panels(figure: PanelFigure, fmt: str) -> bytes:
     legend_columns = min(map(_legend_columns, figure.panels))
     panels = 0.0 if figure.one_legend else max(_legend_inches(panel, legend_columns) for panel in figure.panels)
     height = (_PANEL_INCHES[1] + panels) * rows + 0.6 + notes_inches(figure.notes, width)
-    with saved((width, height), fmt) as (drawn, buffer):
+    with saved((width, height), fmt, dark=dark, alt=alt) as (drawn, buffer):
         axes = axes_of(drawn, len(figure.panels), same_y=figure.same_y)
         places = _shared_places(figure.panels)
         for ax, panel in zip(axes, figure.panels, strict=True):
@@ -140,9 +154,8 @@ def render_panels(figure: PanelFigure, fmt: str) -> bytes:
             drawn.legend(
                 handles,
                 labels,
-                title=plain(figure.title),
-                title_fontsize=10,
-                fontsize=7,
+                title=wrapped(figure.title, width - 0.8),
+                title_fontproperties={"weight": "bold"},
                 loc="outside upper center",
                 ncols=min(3, len(labels)),
                 frameon=False,
@@ -167,17 +180,17 @@ def _draw(ax: "Axes", figure: PanelFigure, panel: Panel, places: dict[str, int],
         place += curve.kind != "fit"
         if curve.kind != "fit":
             number = places.get(curve.label, place % len(COLORS))
-        style: dict[str, Any] = {"color": COLORS[number], "marker": MARKERS[number], "linestyle": DASHES[number]}
+        style: dict[str, Any] = {"color": f"C{number}", "marker": MARKERS[number], "linestyle": DASHES[number]}
         colors[curve.label] = style["color"]
         shown += _curve(ax, curve, style)
     for level in panel.levels:
-        color, label = colors.get(level.of, "#555555"), plain(level.label)
+        color, label = colors.get(level.of, ink(soft=True)), plain(level.label)
         if level.x is None:
             shown.append(ax.axhline(level.y, label=label, color=color, linewidth=0.8, linestyle=(0, (1, 2))))
         else:
-            shown += ax.plot([level.x], [level.y], "*", label=label, color=color, markersize=11, markeredgecolor="k")
-    ax.set_xlabel(plain(panel.x_label or figure.x_label))
-    ax.set_ylabel(plain(panel.y_label or figure.y_label))
+            shown += ax.plot([level.x], [level.y], "*", label=label, color=color, markersize=11, markeredgecolor=ink())
+    ax.set_xlabel(wrapped(panel.x_label or figure.x_label, _PANEL_INCHES[0] - 0.9))
+    ax.set_ylabel(wrapped(panel.y_label or figure.y_label, _PANEL_INCHES[1] - 1.0))
     ax.tick_params(labelleft=True)
     ax.grid(visible=True, alpha=0.25)
     if figure.log_y if panel.log_y is None else panel.log_y:
@@ -190,23 +203,22 @@ def _draw(ax: "Axes", figure: PanelFigure, panel: Panel, places: dict[str, int],
         ax.locator_params(axis="x", integer=True)  # half an iteration is none
     ticks = panel.ticks if panel.ticks is not None else figure.ticks
     if ticks is not None:
-        turn = 45 if sum(len(text) + 2 for _, text in ticks) > 36 else 0
-        ax.set_xticks([position for position, _ in ticks], [plain(text) for _, text in ticks], rotation=turn)
+        turned: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+        texts = [plain(short(text)) for _, text in ticks]
+        ax.set_xticks([at for at, _ in ticks], texts, **(turned if sum(len(text) + 2 for text in texts) > 36 else {}))
     for x, y in panel.stars:
-        ax.plot([x], [y], "*", color="#d55e00", markersize=12, markeredgecolor="k", zorder=5)
+        ax.plot([x], [y], "*", color="C1", markersize=12, markeredgecolor=ink(), zorder=5)
     if shown and panel.legend and not figure.one_legend:
         _name(ax, panel, shown, legend_columns)
     else:
-        ax.set_title(plain(panel.title), fontsize=9)
+        ax.set_title(wrapped(panel.title, _PANEL_INCHES[0] - 0.9))
 
 
 def _name(ax: "Axes", panel: Panel, shown: list[Any], columns: int) -> None:
     """Write the title and name the curves above the axes, where nothing is covered."""
     ax.legend(
         handles=shown,
-        title=plain(panel.title),
-        title_fontsize=9,
-        fontsize=7,
+        title=wrapped(panel.title, _PANEL_INCHES[0] - 0.9),
         loc="lower center",
         bbox_to_anchor=(0.5, 1.0),
         ncols=columns,

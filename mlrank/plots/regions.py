@@ -76,7 +76,7 @@ def render_regions(figure: RegionFigure, fmt: str) -> bytes:
         for ax, panel in zip(axes, figure.panels, strict=True):
             _draw(ax, figure, panel)
         handles, labels = axes[0].get_legend_handles_labels()
-        drawn.legend(handles, labels, loc="outside right upper", fontsize=8)
+        drawn.legend(handles, labels, loc="outside right upper")
         frame(drawn, figure.title, figure.notes)
     return buffer.getvalue()
 
@@ -107,7 +107,7 @@ def _draw(ax: "Axes", figure: RegionFigure, panel: RegionPanel) -> None:
             edgecolors="black",
             linewidths=0.3,
         )
-    ax.set_title(plain(panel.title), fontsize=9)
+    ax.set_title(plain(panel.title))
     ax.set_aspect("equal")
     ax.set_xlim(figure.x[0], figure.x[-1])
     ax.set_ylim(figure.y[0], figure.y[-1])

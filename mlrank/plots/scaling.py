@@ -14,6 +14,8 @@ from mlrank.records.run import RunRecord
 
 __all__ = ["Exponent", "fit_exponent", "scaling_figure"]
 
+# With fewer no exponent is printed.
+FEWEST_SIZES = 4
 _AXES = {"n_train": "training rows n", "n_features": "features d", "n_labels": "labels k"}
 _SYMBOLS = {"n_train": "n", "n_features": "d", "n_labels": "k"}
 
@@ -71,7 +73,7 @@ def _seconds(record: RunRecord) -> float:
 
 
 def _notes(done: Sequence[RunRecord]) -> Iterator[str]:
-    yield "Exponents by least squares on logarithms, with their standard errors where there are three sizes or more."
+    yield f"Exponents by least squares on logarithms, with their standard errors, from {FEWEST_SIZES} sizes or more."
     machines = sorted({record.time.machine or "unknown machine" for record in done})
     if len(machines) > 1:
         yield f"Warning: times come from different machines ({'; '.join(machines)})."
@@ -94,9 +96,11 @@ def _curves(done: Sequence[RunRecord], size: str) -> Iterator[Curve]:
         for others, points in groups.items():
             name = f"{method} ({others})" if len(groups) > 1 else method
             x, y = tuple(points), tuple(points.values())
+            if len(x) < FEWEST_SIZES:  # a slope of so few says nothing of how it grows
+                yield Curve(name, x, y)
+                continue
             found = fit_exponent(x, y)
-            error = "" if found.error is None else f" ± {found.error:.2f}"
-            yield Curve(f"{name}: {_SYMBOLS[size]}^{found.value:.2f}{error}", x, y, kind="points")
+            yield Curve(f"{name}: {_SYMBOLS[size]}^{found.value:.2f} ± {found.error:.2f}", x, y, kind="points")
             ends = (x[0], x[-1])
             yield Curve("", ends, tuple(found.factor * end**found.value for end in ends), kind="fit")
 

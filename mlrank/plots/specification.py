@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mlrank.plots.canvas import COLORS, MARKERS, frame, notes_inches, plain, saved
+from mlrank.plots.canvas import COLORS, MARKERS, frame, ink, notes_inches, plain, saved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,12 +49,13 @@ class SpecificationFigure:
     notes: tuple[str, ...] = ()
 
 
-def render_specification(figure: SpecificationFigure, fmt: str) -> bytes:
+def render_specification(figure: SpecificationFigure, fmt: str, *, dark: bool = False, alt: str = "") -> bytes:
     """Return a figure as a file's content: readings from the smallest difference to the largest.
 
     Parameters
     ----------
     fmt : one of FORMATS
+    dark, alt : as of `saved`
 
     Raises
     ------
@@ -66,7 +67,10 @@ def render_specification(figure: SpecificationFigure, fmt: str) -> bytes:
     ordered = sorted(figure.specifications, key=lambda one: one.value)
     lines = _lines(ordered)
     below = _LINE * (len(lines) + 0.5 * len({question for question, _ in lines}))
-    with saved((WIDTH, _CURVE + below + 0.6 + notes_inches(figure.notes, WIDTH)), fmt) as (drawn, buffer):
+    with saved((WIDTH, _CURVE + below + 0.6 + notes_inches(figure.notes, WIDTH)), fmt, dark=dark, alt=alt) as (
+        drawn,
+        buffer,
+    ):
         curve, choices = drawn.subplots(2, 1, sharex=True, height_ratios=(_CURVE, below))
         _draw_curve(curve, figure, ordered)
         _draw_choices(choices, lines, ordered)
@@ -83,11 +87,11 @@ def _lines(ordered: Sequence[Specification]) -> list[tuple[str, str]]:
 
 
 def _draw_curve(ax: "Axes", figure: SpecificationFigure, ordered: Sequence[Specification]) -> None:
-    ax.axhline(0.0, color="#888888", linewidth=0.8)
+    ax.axhline(0.0, color=ink(soft=True), linewidth=0.8)
     for place, found in enumerate(figure.found):
         at = [x for x, one in enumerate(ordered) if one.found == found]
         values = [ordered[x].value for x in at]
-        color, marker = COLORS[place % len(COLORS)], MARKERS[place % len(MARKERS)]
+        color, marker = f"C{place % len(COLORS)}", MARKERS[place % len(MARKERS)]
         if at:
             label = plain(f"{found} ({len(at)})")
             ax.plot(at, values, linestyle="none", markersize=4.5, label=label, color=color, marker=marker)
@@ -100,21 +104,20 @@ def _draw_curve(ax: "Axes", figure: SpecificationFigure, ordered: Sequence[Speci
             xytext=(x, 0.03 + 0.09 * line),
             textcoords=ax.get_xaxis_transform(),
             ha="left" if left else "right",
-            fontsize=7,
             arrowprops={
                 "arrowstyle": "-",
                 "linewidth": 0.6,
                 "linestyle": ":",
-                "color": "#444444",
+                "color": ink(soft=True),
                 "relpos": (0.0 if left else 1.0, 1.0),
             },
         )
-    ax.set_ylabel(plain(figure.label), fontsize=8)
+    ax.set_ylabel(plain(figure.label))
     low, high = ordered[0].value, ordered[-1].value
     reach = (high - low) or abs(high) or 1.0
     ax.set_ylim(low - 0.35 * reach, high + 0.15 * reach)
-    ax.legend(fontsize=7, loc="upper left", framealpha=0.7)
-    ax.tick_params(bottom=False, labelsize=8)
+    ax.legend(loc="upper left", framealpha=0.7)
+    ax.tick_params(bottom=False)
 
 
 def _draw_choices(ax: "Axes", lines: Sequence[tuple[str, str]], ordered: Sequence[Specification]) -> None:
@@ -127,15 +130,15 @@ def _draw_choices(ax: "Axes", lines: Sequence[tuple[str, str]], ordered: Sequenc
             tops.append((y - 0.6, y))
             before = question
         at = [x for x, one in enumerate(ordered) if one.choices[question] == choice]
-        ax.plot(at, [y] * len(at), linestyle="none", marker="|", markersize=7, markeredgewidth=1.6, color="#222222")
+        ax.plot(at, [y] * len(at), linestyle="none", marker="|", markersize=7, markeredgewidth=1.6, color=ink())
         ticks.append(y)
         names.append(f"{question}: {choice}")
         tops[-1] = (tops[-1][0], y + 0.6)
         y += 1.0
     for place, (top, bottom) in enumerate(tops):
         if place % 2 == 0:
-            ax.axhspan(top, bottom, color="#f0f0f0", linewidth=0)
-    ax.set_yticks(ticks, [plain(name) for name in names], fontsize=7)
+            ax.axhspan(top, bottom, color=ink(), alpha=0.06, linewidth=0)
+    ax.set_yticks(ticks, [plain(name) for name in names])
     ax.set_ylim(y - 0.2, -0.8)
     spare = max(0, _FEWEST - len(ordered)) / 2
     ax.set_xlim(-0.7 - spare, len(ordered) - 0.3 + spare)
@@ -143,4 +146,4 @@ def _draw_choices(ax: "Axes", lines: Sequence[tuple[str, str]], ordered: Sequenc
     ax.tick_params(left=False)
     for side in ("top", "right", "bottom", "left"):
         ax.spines[side].set_visible(False)
-    ax.set_xlabel(f"{len(ordered)} readings, from the smallest difference to the largest", fontsize=8)
+    ax.set_xlabel(f"{len(ordered)} readings, from the smallest difference to the largest")

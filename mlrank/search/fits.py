@@ -42,6 +42,10 @@ COMPILE_SECONDS = 30.0
 WARM_UP_ITERATIONS = 20
 
 
+# The settings that say when a fit stops.
+_LIMITS = {"tol", "max_iter"}
+
+
 def work(task: Task, task_data: TaskData) -> list[Result]:
     """Fit and judge the points of a task, as many as fit into a slice of time; return one result for each.
 
@@ -57,7 +61,8 @@ def work(task: Task, task_data: TaskData) -> list[Result]:
     except Exception:  # rows that cannot be scaled fail every point
         return [TrialRecord(point.key, error=traceback.format_exc()) for point in task.points]
     scaling_seconds = time.perf_counter() - started
-    if task.time_limit is not None:  # compiling counts for no fit
+    if task.time_limit is not None or _LIMITS & {name for point in task.points for name in point.settings}:
+        # Compiling counts for no fit, where times count: as limits, or to reach one of several.
         _warm_up(task, rows.train)
     cache = _FitCache(task, rows)
     results: list[Result] = []

@@ -84,7 +84,7 @@ def test_exponents_are_those_of_least_squares_on_logarithms():
 
 def test_times_are_drawn_against_each_size_while_the_others_stay():
     records = [
-        *(timed("A", second, n_train=n) for n, second in ((100, 1.0), (200, 4.0), (400, 16.0))),
+        *(timed("A", second, n_train=n) for n, second in ((100, 1.0), (200, 4.0), (400, 16.0), (900, 81.0))),
         timed("A", 3.0, n_features=20),
         timed("A", 7.0, n_train=800, n_features=40),  # differs in two sizes: compared with nothing
     ]
@@ -92,9 +92,10 @@ def test_times_are_drawn_against_each_size_while_the_others_stay():
     assert [panel.title for panel in figure.panels] == ["against training rows n", "against features d"]
     points, line = figure.panels[0].curves
     assert points.label == "A: n^2.00 ± 0.00"
-    assert (points.x, points.y, points.kind) == ((100, 200, 400), (1.0, 4.0, 16.0), "points")
-    assert line.y == pytest.approx((1.0, 16.0))
-    assert figure.panels[1].curves[0].label == f"A: d^{math.log2(3):.2f}"
+    assert (points.x, points.y, points.kind) == ((100, 200, 400, 900), (1.0, 4.0, 16.0, 81.0), "points")
+    assert line.y == pytest.approx((1.0, 81.0))
+    (two,) = figure.panels[1].curves  # sizes are too few for an exponent
+    assert (two.label, two.kind) == ("A", "line")
     assert "Machine: M, one thread for each fit." in figure.notes
 
 
@@ -205,6 +206,18 @@ def test_convergence_of_runs_has_the_objective_too():
     curves = {panel.title: panel.curves for panel in figure.panels}
     assert curves["objective against iterations"][0].y == (12.0, 10.0)
     assert curves["certificate against iterations"][0].y == (0.05, 0.0005)
+
+
+def test_convergence_never_runs_backwards():
+    # By chance the loosest fit took the longest, and the middle one came no further than a faster one.
+    fits = [(1e-1, 9, 0.05, 20.0), (1e-2, 4, 5e-3, 11.0), (3e-3, 6, 8e-3, 12.0), (1e-4, 30, 5e-5, 10.0)]
+    records = [limited(tol, n, objective, optimality=gap) for tol, n, gap, objective in fits]
+    curves = {panel.title: panel.curves[0] for panel in convergence_figure([], records).panels}
+    found = curves["certificate against iterations"]
+    assert (found.x, found.y) == ((4, 30), (5e-3, 5e-5))
+    assert (np.diff(found.x) > 0).all()
+    assert (np.diff(found.y) < 0).all()
+    assert curves["objective against iterations"].y == (11.0, 10.0)  # of the same fits
 
 
 def test_runs_that_differ_in_more_than_a_limit_are_no_curve():

@@ -38,7 +38,8 @@ def compare_figure(recipe: Recipe, name: str, option: DataOption, runs: Runs) ->
     grade = grade_on(option, any(record.dataset.stand_in for record in records))
     dataset = records[0].dataset.name if records else option.dataset
     table, _, shows = title.partition(": ")
-    notes = (f"data: {option.note}", *([f"it shows: {shows}"] if shows else []))
+    protocol = () if figure is None else figure.protocol
+    notes = (f"data: {option.note}", *([f"it shows: {shows}"] if shows else []), *(f"protocol: {p}" for p in protocol))
     return Comparison(
         title=f"{title}; {recipe.paper}; ours on {dataset} ({GRADES[grade]})",
         recipe=recipe.name,
@@ -68,7 +69,7 @@ def judge_figure(figure: FigureRecipe, runs: Runs, grade: str) -> tuple[ClaimRes
     for claim in figure.claims:
         curves = {method: _curve(figure, runs, method, splits) for method in claim.methods}
         parts = dict(_parts(claim, figure, curves, share))
-        decision = decide(list(parts.values()), len(parts))
+        decision = decide(list(parts.values()), 1 if claim.ahead_somewhere else len(parts))
         alone.append(combined(claim.named, [decision], _details(claim, figure, curves, parts), len(splits), grade))
     return tuple(corrected(alone, grade))
 
@@ -87,29 +88,49 @@ def _over_splits(runs: Runs, key: float | str, method: str, metric: str, splits:
     return np.array(values, dtype=np.float64)
 
 
+Curves = Mapping[str, Sequence[FloatArray | None]]
+
+
 def _parts(
-    claim: FigureClaim, figure: FigureRecipe, curves: Mapping[str, Sequence[FloatArray | None]], share: float
+    claim: FigureClaim, figure: FigureRecipe, curves: Curves, share: float
 ) -> Iterator[tuple[str, PartEvidence]]:
-    """Yield what must all be so, each in words."""
+    """Yield what is to be so, each in words."""
     sign = METRICS[figure.y.metric].sign if figure.y.metric in METRICS else -1.0
-    for first, second in claim.ahead:
+    for first, second in (*claim.ahead, *claim.ahead_somewhere):
         for x, one, other in zip(figure.values, curves[first], curves[second], strict=True):
             yield f"{first} and {second} at {x:g}", better(one, other, sign, share)
-    for method in claim.falls:
-        for (x, before), (then, after) in pairwise(zip(figure.values, curves[method], strict=True)):
-            # What is left of rounding where a curve has come to its end is no rise.
-            same = None if after is None else after * (1.0 - ROUNDING)
-            yield f"{method} from {x:g} to {then:g}", better(before, same, 1.0, share)
-    for method in claim.settles:
-        at, last = curves[method][figure.values.index(claim.by or 0.0)], curves[method][-1]
-        shares = None if at is None or last is None else at / last
-        one = None if shares is None else np.ones_like(shares)
-        yield f"{method} at {claim.by:g}", within(shares, one, claim.within, share)
+    for first, second in claim.near:
+        for x, one, other in zip(figure.values, curves[first], curves[second], strict=True):
+            yield f"{first} and {second} at {x:g}", within(one, other, claim.within, share)
     for first, second in claim.slower:
-        yield (
-            f"{first} and {second}",
-            better(_powers(figure, curves[second]), _powers(figure, curves[first]), 1.0, share),
-        )
+        less, more = _powers(figure, curves[first]), _powers(figure, curves[second])
+        yield f"{first} and {second}", better(more, less, 1.0, share)
+    for method in claim.falls:
+        for x, then, before, after in _steps(figure, curves[method]):
+            # What is left of rounding where a curve has come to its end is no rise.
+            yield f"{method} from {x:g} to {then:g}", better(before, _times(after, 1.0 - ROUNDING), 1.0, share)
+    for method in claim.rises:
+        for x, then, before, after in _steps(figure, curves[method]):
+            yield f"{method} from {x:g} to {then:g}", better(after, before, 1.0, share)
+    by = figure.values.index(claim.by) if claim.by is not None else 0
+    for method in claim.settles:
+        at, last = curves[method][by], curves[method][-1]
+        shares = None if at is None or last is None else at / last
+        yield f"{method} at {claim.by:g}", within(shares, _times(shares, 0.0, 1.0), claim.within, share)
+    for method in claim.best_by:
+        for x, values in zip(figure.values[by + 1 :], curves[method][by + 1 :], strict=True):
+            yield f"{method} at {claim.by:g} and {x:g}", better(curves[method][by], values, sign, share)
+
+
+def _steps(
+    figure: FigureRecipe, curve: Sequence[FloatArray | None]
+) -> Iterator[tuple[float, float, FloatArray | None, FloatArray | None]]:
+    for (x, before), (then, after) in pairwise(zip(figure.values, curve, strict=True)):
+        yield x, then, before, after
+
+
+def _times(values: FloatArray | None, factor: float, plus: float = 0.0) -> FloatArray | None:
+    return None if values is None else factor * values + plus
 
 
 def _powers(figure: FigureRecipe, curve: Sequence[FloatArray | None]) -> FloatArray | None:
@@ -124,9 +145,7 @@ def _powers(figure: FigureRecipe, curve: Sequence[FloatArray | None]) -> FloatAr
     return slopes
 
 
-def _details(
-    claim: FigureClaim, figure: FigureRecipe, curves: Mapping[str, Sequence[FloatArray | None]], parts: Parts
-) -> list[str]:
+def _details(claim: FigureClaim, figure: FigureRecipe, curves: Curves, parts: Parts) -> list[str]:
     others = [name for name, part in parts.items() if not part.as_claimed]
     text = f"{figure.y.metric}: {len(parts) - len(others)} of {len(parts)} parts as claimed"
     if others:
@@ -135,6 +154,10 @@ def _details(
     lines = [f"{text}{support(list(parts.values()))}"]
     if claim.settles:
         lines.append(f"settled is within {claim.within:.0%} of the value at {figure.values[-1]:g} (a margin of ours)")
+    if claim.ahead_somewhere:
+        lines.append("one part is enough; that there are several to choose from is counted in p")
+    if claim.near:
+        lines.append(f"near is within {claim.within:g} (a margin of ours)")
     if claim.slower:
         powers = {method: _powers(figure, curves[method]) for method in claim.methods}
         powers_of = [f"{m} with the power {p.mean():.2f}" for m, p in powers.items() if p is not None]

@@ -215,15 +215,18 @@ class YAxis(BaseModel):
 
 
 class FigureClaim(BaseModel):
-    """A statement of the paper on the curves of a figure, in one of four forms.
+    """A statement of the paper on the curves of a figure, in one of eight forms.
 
     Parameters
     ----------
     text : the statement
     ahead : of each pair of methods the curve of the first is the better one, at every value on the x axis
-    falls : the curves of these methods fall from each value on the x axis to the next
-    settles, by, within : the curves of these methods are, at the value `by`, no further from the last than this share
+    ahead_somewhere : the same, at one value at least
+    near, within : the curves of each pair are no further apart than `within`, at every value
     slower : of each pair of methods, the seconds of the first grow with a lower power of x than those of the second
+    falls, rises : the curves of these methods fall or rise from each value to the next
+    settles, by, within : the curves of these methods are, at the value `by`, no further from the last than this share
+    best_by, by : the curves of these methods are better at the value `by` than at every larger one
     source : as of Claim
     """
 
@@ -231,11 +234,15 @@ class FigureClaim(BaseModel):
 
     text: str
     ahead: tuple[tuple[str, str], ...] = ()
+    ahead_somewhere: tuple[tuple[str, str], ...] = ()
+    near: tuple[tuple[str, str], ...] = ()
+    slower: tuple[tuple[str, str], ...] = ()
     falls: tuple[str, ...] = ()
+    rises: tuple[str, ...] = ()
     settles: tuple[str, ...] = ()
+    best_by: tuple[str, ...] = ()
     by: float | None = None
     within: float = Field(default=0.01, gt=0.0)
-    slower: tuple[tuple[str, str], ...] = ()
     source: Source = "text"
 
     @property
@@ -246,19 +253,19 @@ class FigureClaim(BaseModel):
     @property
     def methods(self) -> tuple[str, ...]:
         """The methods it is about, each once."""
-        pairs = (*self.ahead, *self.slower)
-        return tuple(dict.fromkeys([*(method for pair in pairs for method in pair), *self.falls, *self.settles]))
+        pairs = (*self.ahead, *self.ahead_somewhere, *self.near, *self.slower)
+        alone = (*self.falls, *self.rises, *self.settles, *self.best_by)
+        return tuple(dict.fromkeys([*(method for pair in pairs for method in pair), *alone]))
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:
-        forms = {"ahead": self.ahead, "falls": self.falls, "settles": self.settles, "slower": self.slower}
-        given = [name for name, value in forms.items() if value]
+        forms = ("ahead", "ahead_somewhere", "near", "slower", "falls", "rises", "settles", "best_by")
+        given = [name for name in forms if getattr(self, name)]
         if len(given) != 1:
-            raise ValueError(
-                f"a claim on a figure has one of {', '.join(forms)}, found {' and '.join(given) or 'none'}"
-            )
-        if bool(self.settles) != (self.by is not None):
-            raise ValueError("'settles' and 'by' go together")
+            found = " and ".join(given) or "none"
+            raise ValueError(f"a claim on a figure has one of {', '.join(forms)}, found {found}")
+        if (given[0] in ("settles", "best_by")) != (self.by is not None):
+            raise ValueError("'by' goes with 'settles' and 'best_by'")
         return self
 
 
@@ -276,6 +283,7 @@ class FigureRecipe(BaseModel):
     panels : per title of a panel, the methods in it
     paper_at : the value at which the numbers of the paper's table belong
     claims : what the paper concludes from it
+    protocol : what was decided where the paper is silent, one line each
     data : the options where they differ from the recipe's
     subset, split : replace those of the experiment
     """
@@ -292,6 +300,7 @@ class FigureRecipe(BaseModel):
     panels: dict[str, tuple[str, ...]] = Field(min_length=1)
     paper_at: float | None = None
     claims: tuple[FigureClaim, ...] = ()
+    protocol: tuple[str, ...] = ()
     data: tuple[DataOption, ...] = ()
     subset: YamlMapping | None = None
     split: YamlMapping | None = None

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mlrank.config import config_of
 from mlrank.errors import UserError
-from mlrank.recipes import load_recipe
+from mlrank.recipes import figure_experiments, load_recipe
 from mlrank.recipes.figure_claims import judge_figure
 from mlrank.records.run import FitRecord, TimeInfo
 from tests.recipes.conftest import p_above
@@ -88,6 +89,31 @@ def test_a_curve_settles_near_its_last_value(folder, make, curve, verdict):
     assert claim.details[1] == "settled is within 1% of the value at 40 (a margin of ours)"
 
 
+@pytest.mark.parametrize(
+    ("b", "verdict"),
+    [((0.4, 0.7, 0.4), "holds"), ((0.4, 0.4, 0.4), "fails"), ((0.4, 0.51, 0.4), "undecided")],
+)
+def test_one_value_ahead_is_enough_but_choosing_it_is_paid_for(folder, make, b, verdict):
+    figure = figure_of(folder, "{text: with the right x, ahead_somewhere: [[B, A]]}")
+    (claim,) = judge_figure(figure, runs_of(make, {"A": (0.5,) * 3, "B": b}), "exact")
+    assert claim.verdict == verdict
+    d = [y * (1 + np.array(JITTER["B"])) - 0.5 * (1 + np.array(JITTER["A"])) for y in b]
+    expected = max(p_above(-one) for one in d) if verdict == "fails" else 3 * min(map(p_above, d))
+    assert claim.p == pytest.approx(min(1, expected))
+
+
+def test_near_curves_rising_curves_and_the_best_value(folder, make):
+    claims = "{text: near, near: [[A, B]], within: 0.02}, {text: rises, rises: [B]}, {text: b, best_by: [A], by: 20}"
+    figure = figure_of(folder, claims)
+    a, b = (0.5, 0.52, 0.4), (0.501, 0.52, 0.41)
+    near, rises, best = judge_figure(figure, runs_of(make, {"A": a, "B": b}), "exact")
+    d = [x * (1 + np.array(JITTER["A"])) - y * (1 + np.array(JITTER["B"])) for x, y in zip(a, b, strict=True)]
+    assert near.p == pytest.approx(max(p for one in d for p in (p_above(one + 0.02), p_above(0.02 - one))))
+    assert near.details[1] == "near is within 0.02 (a margin of ours)"
+    assert (rises.ordering, best.ordering) == ("fails", "holds")
+    assert rises.details[0].startswith("f1_macro: 1 of 2 parts as claimed; not B from 20 to 40")
+
+
 def test_linear_and_quadratic_growth_are_kept_apart(folder, make):
     """Seconds are 3 x and x^2 / 7, so the powers are 1 and 2 whatever the factors, which jitter turns a little."""
     figure = figure_of(folder, "{text: A grows more slowly, slower: [[A, B]]}", "fit_seconds")
@@ -116,9 +142,10 @@ def test_grades_sources_and_missing_runs(folder, make):
 @pytest.mark.parametrize(
     ("claim", "message"),
     [
-        ("{text: t}", "a claim on a figure has one of ahead, falls, settles, slower, found none"),
+        ("{text: t}", "a claim on a figure has one of ahead, .*, best_by, found none"),
         ("{text: t, falls: [A], ahead: [[A, B]]}", "found ahead and falls"),
-        ("{text: t, settles: [A]}", "'settles' and 'by' go together"),
+        ("{text: t, settles: [A]}", "'by' goes with 'settles' and 'best_by'"),
+        ("{text: t, falls: [A], by: 20}", "'by' goes with"),
         ("{text: t, settles: [A], by: 15}", "'by' is one of the values 10, 20, 40, found 15"),
         ("{text: t, falls: [C]}", "unknown method of the figure 'C'"),
     ],
@@ -126,3 +153,34 @@ def test_grades_sources_and_missing_runs(folder, make):
 def test_claims_that_make_no_sense_are_refused(folder, claim, message):
     with pytest.raises(UserError, match=message):
         figure_of(folder, claim)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "figure", "forms"),
+    [
+        ("corel5k", "figure-1", ["falls", "settles"]),
+        ("mediamill-slrm", "figure-2", ["ahead"]),
+        ("msrc", "figure-3", ["ahead"]),
+        ("scene", "figure1", ["near"]),
+        ("yeast", "figure2", ["near"]),
+        ("arts", "figure5", ["rises", "ahead"]),
+        ("arts", "figure6", ["slower", "ahead"]),
+        ("computers", "figure7", ["rises"]),
+        ("imageclef", "lambda", ["ahead_somewhere"]),
+        ("imageclef", "growth", ["slower"]),
+        ("mediamill", "lambda", ["ahead_somewhere"]),
+        ("science", "neighbours", ["best_by"]),
+    ],
+)
+def test_the_shipped_figures_have_their_claims(recipe, figure, forms):
+    claims = load_recipe(recipe).figures[figure].claims
+    assert [next(form for form in forms if getattr(claim, form)) for claim in claims] == forms
+    (split,) = {config.split.repeats for _, config in _experiments(recipe, figure)}
+    assert split > 1 or recipe == "science"  # one split decides nothing; its five folds are as many
+
+
+def _experiments(name, figure):
+    recipe = load_recipe(name)
+    option = (recipe.figures[figure].data or recipe.data)[-1]
+    files = {"train": "a.svm"} if option.dataset == "user" else None
+    return [(x, config_of(made, "here")) for x, made in figure_experiments(recipe, figure, option, files)]

@@ -852,3 +852,11 @@ def test_more_than_one_way_to_write_thousands_is_refused(columns, cell):
 def test_digits_that_are_no_number_name_the_options(cell):
     with pytest.raises(UserError, match="set decimal and thousands to say how numbers are written"):
         load_dataset(pd.DataFrame({"a": [cell, "1"], "l": [0, 1]}), label_columns="l")
+
+
+def test_longer_lists_than_in_training_are_refused_though_their_first_numbers_would_do():
+    selection = Selection(("v[0]", "v[1]"), ("l",), "the model", None)
+    request = StreamRequest(Path("data"), selection, None, 9, 0, [])
+    frame = pd.DataFrame({"v": [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]})
+    with pytest.raises(UserError, match=r"row 1 of column 'v': expected a list of 2 numbers as in training, .* 3 num"):
+        list(stream_tables(request, FrameTable(Path("data"), frame)))

@@ -127,11 +127,12 @@ class Categories:
 
 @dataclass
 class Lists:
-    """A column of lists of numbers, all of one length; `places`: those that are used, of lists that are long enough."""
+    """A column of lists of numbers of one length, as was `decided`; `places`: those used of lists that are longer."""
 
     column: str
     width: int
     places: tuple[int, ...] | None = None
+    decided: str = "in the first row"
     as_written: ClassVar[bool] = False
 
     @property
@@ -168,8 +169,9 @@ class Lists:
                 numeric = np.zeros(0)
             fits = numeric.ndim == 1 and (numeric.size == self.width or (self.places and numeric.size > self.width))
             if not fits or not np.isfinite(numeric).all():
-                expected = f"a list of {self.width} numbers{' or more' if self.places else ' as in the first row'}"
-                found = f"expected {expected}, found {shown(str(cell))}"
+                expected = f"a list of {self.width} numbers{' or more' if self.places else f' as {self.decided}'}"
+                size = f", {numeric.size} numbers" if numeric.ndim == 1 and numeric.size else ""
+                found = f"expected {expected}, found {shown(str(cell))}{size}"
                 place = table.place(start + row, self.column)
                 raise UserError(f"row {place.row + 1} of column {shown(self.column)}: {found}", place.path)
             values[row] = numeric[used]
@@ -248,7 +250,7 @@ def features_by_name(
             pairs = sorted(zip((int(detail[:-1]) for detail in details), places, strict=True))
             used = tuple(number for number, _ in pairs)
             some = None if used == tuple(range(len(used))) else used
-            found.append((Lists(column, used[-1] + 1, some), [place for _, place in pairs]))
+            found.append((Lists(column, used[-1] + 1, some, "in training"), [place for _, place in pairs]))
         else:
             lacking += [names[place] for place in places]
     return found, lacking

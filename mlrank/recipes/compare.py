@@ -192,6 +192,9 @@ def _notes(
     below: Sequence[str],
 ) -> list[str]:
     notes = [f"data: {option.note}"]
+    if recipe.sizes is not None and records:
+        data = records[0].dataset
+        notes.append(recipe.sizes.beside(data.n_samples, data.n_features, data.n_labels, data.cardinality))
     n_splits = len({record.split for record in records})
     if n_splits == 1:
         notes.append("one split: no test is possible, so no claim is decided")

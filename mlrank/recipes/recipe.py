@@ -23,6 +23,7 @@ from mlrank.recipes.recipe_parts import (
     FigureRecipe,
     RegionsRecipe,
     RelatedTable,
+    Sizes,
     TimesTable,
     XAxis,
     YAxis,
@@ -62,6 +63,7 @@ class Recipe(BaseModel):
     expected : the paper's numbers per method and metric, null where it gives none
     spread : their standard deviations, where the paper gives them; in its layout ours then are shown too
     layout : how the paper prints them
+    sizes : what the paper counts of its data
     claims : what the paper concludes from them
     times : another table of the paper, of run times
     related : another table of the paper, of related labels
@@ -84,6 +86,7 @@ class Recipe(BaseModel):
     expected: dict[str, dict[str, float | None]] = Field(min_length=1)
     spread: dict[str, dict[str, float]] = {}
     layout: PaperLayout | None = None
+    sizes: Sizes | None = None
     claims: tuple[Claim, ...] = ()
     times: TimesTable | None = None
     related: RelatedTable | None = None
@@ -141,6 +144,7 @@ _FIELDS: Mapping[str, Iterable[str]] = {
     "figures": {**FigureRecipe.model_fields, **FigureClaim.model_fields},
     "regions": RegionsRecipe.model_fields,
     "layout": PaperLayout.model_fields,
+    "sizes": Sizes.model_fields,
     "readings": Question.model_fields,
     "choices": Choice.model_fields,
     "x": XAxis.model_fields,

@@ -19,6 +19,7 @@ __all__ = [
     "FigureRecipe",
     "RegionsRecipe",
     "RelatedTable",
+    "Sizes",
     "Source",
     "SpeedClaim",
     "TimesTable",
@@ -193,6 +194,36 @@ class TimesTable(BaseModel):
     claims: tuple[SpeedClaim, ...] = Field(min_length=1)
     repeats: int | None = Field(default=None, ge=1)
     predictions: bool = False
+
+
+class Sizes(BaseModel):
+    """What a paper counts of its data, in a table of its own: null where it does not."""
+
+    model_config = FROZEN
+
+    table: str
+    rows: int | None = None
+    features: int | None = None
+    labels: int | None = None
+    labels_per_row: float | None = None
+
+    def beside(self, rows: int, features: int, labels: int, labels_per_row: float) -> str:
+        """Return the paper's counts beside those of other data, and which are not the same, in words.
+
+        >>> Sizes(table="Table 1", rows=5000, labels_per_row=3.522).beside(5000, 499, 374, 3.5218)
+        "Table 1, the paper's / ours: rows 5000 / 5000, labels per row 3.522 / 3.522: the same"
+        """
+        ours: dict[str, float] = {
+            "rows": rows,
+            "features": features,
+            "labels": labels,
+            "labels_per_row": round(labels_per_row, 3),
+        }
+        known = {name: (theirs, ours[name]) for name in ours if (theirs := getattr(self, name)) is not None}
+        counts = ", ".join(f"{name.replace('_', ' ')} {a:g} / {b:g}" for name, (a, b) in known.items())
+        others = [name.replace("_", " ") for name, (a, b) in known.items() if a != b]
+        verdict = f"not the same: {', '.join(others)}" if others else "the same"
+        return f"{self.table}, the paper's / ours: {counts}: {verdict}"
 
 
 class XAxis(BaseModel):

@@ -121,6 +121,33 @@ def test_every_method_is_searched_over_the_same_values(name, grid):
         assert (len(sizes), len(decades)) == (1, 1)
 
 
+# Table 1: instances, features, labels, cardinality.
+SIZES = {
+    "msrc": (591, 512, 23, 2.508),
+    "corel5k": (5000, 499, 374, 3.522),
+    "sun": (14240, 512, 102, 15.526),
+    "mediamill-slrm": (43907, 210, 101, 4.376),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sizes_are_those_of_table_1_and_stand_beside_ours(name, make):
+    recipe = load_recipe(name)
+    option = next(option for option in recipe.data if option.dataset != "user")
+    rows, features, labels, per_row = SIZES[name]
+    same = make("SLRM", dataset=option.dataset, auc_macro=0.5)
+    data = replace(same.dataset, n_samples=rows, n_features=features, n_labels=labels, cardinality=per_row + 4e-4)
+    for changed, words in (
+        ({}, "the same"),
+        ({"n_features": features + 1, "cardinality": per_row + 6e-4}, "not the same"),
+    ):
+        found = compare(recipe, option, [replace(same, dataset=replace(data, **changed))])
+        (line,) = [note for note in found.notes if note.startswith("Table 1, the paper's / ours: ")]
+        assert words in line
+        assert f"rows {rows:g} / {rows:g}" in line
+    assert line.endswith(": not the same: features, labels per row")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_grades_are_honest_and_there_are_always_data(name):
     recipe = load_recipe(name)

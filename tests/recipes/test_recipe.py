@@ -166,7 +166,7 @@ def test_shipped_recipes_make_valid_experiments_on_every_option(name, grid):
         rows = {"imageclef": 3500, "mediamill": config.subset.rows or 2500}[name]
         assert config.split.train + config.split.test == rows, option.dataset
         # The paper draws its rows at random; each repeat draws them anew.
-        assert (config.split.stratified, config.split.repeats) == (False, 3 if name == "imageclef" else 5)
+        assert (config.split.stratified, config.split.repeats) == (False, 3)
 
 
 @pytest.mark.parametrize("name", PAPER)

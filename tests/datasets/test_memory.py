@@ -12,7 +12,7 @@ from scipy.io import savemat
 from mlrank import load_dataset
 from mlrank.datasets import cache, dataset_hash, subset
 from mlrank.datasets.formats import text
-from mlrank.datasets.formats.frames import parquet_table, plain
+from mlrank.datasets.formats.frames import parquet_table
 
 N, D, K = 6000, 100, 4
 FEATURES, LABELS = [f"f{j}" for j in range(D)], [f"l{j}" for j in range(K)]
@@ -79,7 +79,6 @@ def traced(work):
 @pytest.fixture(autouse=True)
 def small_blocks_and_no_copies_on_disk(monkeypatch, tmp_path):
     monkeypatch.setattr(text, "BLOCK_SIZE", 1 << 14)
-    monkeypatch.setattr(plain, "BLOCK_CELLS", 1 << 14)
     monkeypatch.setattr(parquet_table, "BATCH_CELLS", N * 10)
     monkeypatch.setattr(cache, "LEAST_BYTES", 1 << 60)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

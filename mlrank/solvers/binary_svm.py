@@ -9,10 +9,12 @@ For each label, with signs s_i = +1 or -1 and costs c_i = C, or C times `positiv
 `objective` is the sum over labels and `optimality` the relative duality gap of that sum, computed in double precision
 from the given rows at the weights and dual variables that were found; each label's own gap is below `tol`.
 
-Linear machines of all labels are fitted together (one_vs_rest/newton.py, rows.py). A label whose gap is not reached so,
-as where features are on scales far apart, is left to LIBSVM or LIBLINEAR, and where these do not end, to an
-interior-point method or Newton's (one_vs_rest/libraries.py, label_machine.py). LIBSVM also fits the machines of
-kernels, and of linear ones all whose rows would take too much memory or work.
+Linear machines of all labels are fitted together: on dense rows, and on sparse ones of few cells, by Newton steps
+(one_vs_rest/newton.py, rows.py); on other sparse rows, with an augmented bias, by dual coordinate descent
+(one_vs_rest/sparse.py), but for the squared hinge where C times the largest squared length of a row is above 8: that is
+left to LIBLINEAR. So is a label whose gap is not reached, as where features are on scales far apart, to LIBSVM for the
+hinge loss; and where these do not end, to an interior-point method or Newton's (one_vs_rest/libraries.py,
+label_machine.py). LIBSVM also fits the machines of kernels, and linear ones with a free bias on many sparse rows.
 
 A label that every training row carries, or none, has no machine: its score is the constant +1 or -1 (-1 as well if it
 is known of no row). A label of which some rows are unknown has a machine on its known rows.
@@ -25,15 +27,16 @@ References: Chang & Lin, LIBSVM, 2001; Fan et al., LIBLINEAR, JMLR 2008; those o
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csc_array, csr_array, issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, take_rows
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, take_rows
 from mlrank.kernels import Kernel, canonical
 from mlrank.kernels.exact import long_kernel
 from mlrank.kernels.rows import KernelRows
+from mlrank.labels import columns_of, label_counts
 from mlrank.solvers.base import (
     CertificateKind,
     FitInfo,
@@ -45,11 +48,12 @@ from mlrank.solvers.base import (
 )
 from mlrank.solvers.label_machine import LabelRows
 from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
-from mlrank.solvers.one_vs_rest import Libraries, Machine, MachineRows
+from mlrank.solvers.one_vs_rest import Libraries, Machine, MachineRows, SparseMachineRows
 from mlrank.solvers.scales import scale_notes
 
 __all__ = ["BinarySVM", "KernelModel"]
 
+Prepared: TypeAlias = KernelRows | MachineRows | SparseMachineRows
 LOSSES = ("hinge", "squared_hinge")
 BIASES = ("auto", "free", "augmented")
 BACKENDS = ("compiled", "libsvm", "liblinear")
@@ -112,6 +116,7 @@ class BinarySVM:
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
+    SPARSE_LABELS: ClassVar[bool] = True
     CERTIFICATE: ClassVar[CertificateKind | None] = "gap"
     LOADS: ClassVar[tuple[str, ...]] = ("numba",)
 
@@ -145,19 +150,17 @@ class BinarySVM:
         same = replace(self, bias="auto") if replace(self, bias="auto").free == self.free else self
         return canonical(same)
 
-    def prepare(self, train: TrainingSet) -> KernelRows | MachineRows | None:
+    def prepare(self, train: TrainingSet) -> Prepared | None:
         """Return the rows of linear machines, or what makes kernel matrices for every gamma where these are used."""
-        if self._compiled(train):
-            return MachineRows(train, self.squared, self.free, self.positive_weight)
+        if self.kernel == "linear" and self.backend == "compiled":
+            dense = not issparse(train.X) or train.n_samples * train.n_features <= DENSE_CELLS
+            if dense and min(train.X.shape) <= SIDE:
+                return MachineRows(train, self.squared, self.free, self.positive_weight)
+            if issparse(train.X) and not self.free:
+                return SparseMachineRows(train, self.squared, self.positive_weight)
         if self.squared or not self.free or (self.kernel == "linear" and train.n_samples > GRAM_ROWS):
             return None
         return KernelRows(train.X, self.kernel, self.degree, self.coef0)
-
-    def _compiled(self, train: TrainingSet) -> bool:
-        """Return whether machines are fitted together."""
-        if self.backend != "compiled" or self.kernel != "linear" or min(train.X.shape) > SIDE:
-            return False
-        return not issparse(train.X) or train.n_samples * train.n_features <= DENSE_CELLS
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
@@ -169,7 +172,7 @@ class BinarySVM:
         # The kernel matrix and its base.
         return operations, (16.0 if self.kernel == "linear" else 24.0) * n_samples**2
 
-    def fit(self, train: TrainingSet, prepared: KernelRows | MachineRows | None = None) -> LinearModel | KernelModel:
+    def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> LinearModel | KernelModel:
         """Fit one machine for each label of `train`.
 
         Raises
@@ -178,7 +181,7 @@ class BinarySVM:
             If the kernel is not defined for the rows, or a precomputed one is none.
         """
         shared = self.prepare(train) if prepared is None else prepared
-        if isinstance(shared, MachineRows):
+        if isinstance(shared, (MachineRows, SparseMachineRows)):
             return self._fit_together(train, shared)
         gram = None if shared is None else shared.gram(self.gamma)
         if shared is not None and prepared is None:
@@ -188,37 +191,50 @@ class BinarySVM:
         machines = [self._fit_known(train.X, gram, relevant, rows) for relevant, rows in labels]
         weights = np.array([machine.weights for machine in machines])
         intercept = np.array([machine.intercept for machine in machines])
-        info = self._info(machines, train)
+        primal, dual, n_iter = (sum(getattr(one, name) for one in machines) for name in ("primal", "dual", "n_iter"))
+        info = self._info(float(primal), float(dual), int(n_iter), train)
         point = DualPoint.of(np.array([machine.beta for machine in machines]).T)
         if self.kernel == "linear":
             return LinearModel(weights, intercept, info, dual_point=point)
         assert shared is not None
         return replace(KernelModel.of(shared, weights, intercept, self.gamma, info), dual_point=point)
 
-    def _fit_together(self, train: TrainingSet, rows: MachineRows) -> LinearModel:
+    def _fit_together(self, train: TrainingSet, rows: MachineRows | SparseMachineRows) -> LinearModel:
         """Fit all labels at once, and one by one those of which the gap is not reached so."""
         found = rows.fit(self.C, self.tol, int(self.max_iter))
-        machines = [Machine(*values) for values in zip(*found, strict=True)]
+        primal, dual, n_iter = found.primal.copy(), found.dual.copy(), found.n_iter.copy()
+        short = np.flatnonzero((primal - dual > self.tol * primal) & (n_iter < self.max_iter))
         gram: FloatArray | None = None
-        for place, label in enumerate(rows.mixed):
-            if machines[place].done(self.tol) or machines[place].n_iter >= self.max_iter:
-                continue
-            if gram is None and self.free and train.n_samples <= GRAM_ROWS:
-                gram = KernelRows(train.X, "linear").gram(self.gamma)
+        if short.size and self.free and train.n_samples <= GRAM_ROWS:
+            gram = KernelRows(train.X, "linear").gram(self.gamma)
+        W, b, beta = found.W, found.b, np.empty((len(short), train.n_samples))
+        for place, machine_number in enumerate(short):
+            label = rows.mixed[machine_number]
+            relevant = np.asarray(columns_of(train.Y)[:, [label]].toarray()).ravel()
             known = np.ones(train.n_samples, dtype=np.bool_) if train.known is None else train.known[:, label]
-            machines[place] = self._fit_known(train.X, gram, train.dense_Y[:, label], known, machines[place])
-        weights = np.zeros((train.n_labels, train.n_features))
-        intercept = np.where(train.dense_Y.any(axis=0), 1.0, -1.0)
-        beta = np.zeros(train.dense_Y.shape)
-        for label, machine in zip(rows.mixed, machines, strict=True):
-            weights[label], intercept[label], beta[:, label] = machine.weights, machine.intercept, machine.beta
-        return LinearModel(weights, intercept, self._info(machines, train), dual_point=DualPoint.of(beta))
+            own = found.beta[[machine_number]]
+            start = Machine(
+                W[machine_number],
+                float(b[machine_number]),
+                float(primal[machine_number]),
+                float(dual[machine_number]),
+                int(n_iter[machine_number]),
+                as_dense(own)[0],
+            )
+            machine = self._fit_known(train.X, gram, relevant, known, start)
+            W[machine_number], b[machine_number], beta[place] = machine.weights, machine.intercept, machine.beta
+            primal[machine_number], dual[machine_number] = machine.primal, machine.dual
+            n_iter[machine_number] = machine.n_iter
+        weights, intercept = np.zeros((train.n_labels, train.n_features)), np.full(train.n_labels, -1.0)
+        intercept[label_counts(train.Y) > 0] = 1.0
+        weights[rows.mixed], intercept[rows.mixed] = W, b
+        point = _dual_point(found.replaced(list(short), beta), rows.mixed, train.n_labels)
+        info = self._info(float(primal.sum()), float(dual.sum()), int(n_iter.sum()), train)
+        return LinearModel(weights, intercept, info, dual_point=point)
 
-    def _info(self, machines: list[Machine], train: TrainingSet) -> FitInfo:
-        primal = float(sum(machine.primal for machine in machines))
-        gap = relative_gap(primal, float(sum(machine.dual for machine in machines)))
-        notes = scale_notes(train, gap <= self.tol)
-        return FitInfo(int(sum(machine.n_iter for machine in machines)), primal, gap, gap <= self.tol, notes)
+    def _info(self, primal: float, dual: float, n_iter: int, train: TrainingSet) -> FitInfo:
+        gap = relative_gap(primal, dual)
+        return FitInfo(n_iter, primal, gap, gap <= self.tol, scale_notes(train, gap <= self.tol))
 
     def _fit_known(
         self,
@@ -258,3 +274,16 @@ def _spread(values: FloatArray, rows: IntArray, n: int) -> FloatArray:
     spread = np.zeros(n)
     spread[rows] = values
     return spread
+
+
+def _dual_point(beta: FloatArray | csr_array, labels: IntArray, n_labels: int) -> DualPoint:
+    """Return the dual point of machines (n_machines, n_samples) of some labels."""
+    if not issparse(beta):
+        spread = np.zeros((beta.shape[1], n_labels))
+        spread[:, labels] = beta.T
+        return DualPoint.of(spread)
+    turned = csc_array(beta.T)
+    counts = np.zeros(n_labels, dtype=turned.indptr.dtype)
+    counts[labels] = np.diff(turned.indptr)
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    return DualPoint(csr_array(csc_array((turned.data, turned.indices, ends), shape=(turned.shape[0], n_labels))))

@@ -2,5 +2,6 @@
 
 from mlrank.solvers.one_vs_rest.libraries import Libraries, Machine
 from mlrank.solvers.one_vs_rest.rows import MachineRows
+from mlrank.solvers.one_vs_rest.sparse import SparseMachineRows
 
-__all__ = ["Libraries", "Machine", "MachineRows"]
+__all__ = ["Libraries", "Machine", "MachineRows", "SparseMachineRows"]

@@ -11,9 +11,10 @@ import numpy as np
 from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.compiled import njit
 
-__all__ = ["SignArray", "line_search", "smoothed"]
+__all__ = ["SignArray", "SingleArray", "line_search", "smoothed", "sparse_pass"]
 
 SignArray: TypeAlias = np.ndarray[Any, np.dtype[np.int8]]
+SingleArray: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
 
 
 @njit(cache=True)
@@ -110,3 +111,58 @@ def line_search(  # pragma: no cover
                 break
             t = move
         steps[p] = t
+
+
+@njit(cache=True)
+def sparse_pass(  # pragma: no cover
+    data: SingleArray,
+    indices: IntArray,
+    indptr: IntArray,
+    order: IntArray,
+    squares: SingleArray,
+    S: SignArray,
+    costs: FloatArray,
+    squared: bool,
+    beta: SingleArray,
+    W: SingleArray,
+    move: SingleArray,
+    gains: FloatArray,
+) -> None:
+    """Minimize over each row's dual variables in turn, of all machines at once, and add what each D gains by it.
+
+    Here machines lie side by side: S and beta are (n_samples, n_machines), W (n_features + 1, n_machines) with the bias
+    last; `squares` are lengths of rows with the constant feature, squared.
+    """
+    n_lanes, last = W.shape[1], W.shape[0] - 1
+    least, most = np.float32(0.0), (np.float32(np.inf), np.float32(costs[0]), np.float32(costs[1]))
+    lean = (np.float32(0.0), np.float32(0.0))
+    if squared:
+        lean = (np.float32(0.5 / costs[0]), np.float32(0.5 / costs[1]))
+    for i in order:
+        low, high = indptr[i], indptr[i + 1]
+        bias = W[last]
+        for j in range(n_lanes):
+            move[j] = bias[j]
+        for p in range(low, high):
+            x, w = data[p], W[indices[p]]
+            for j in range(n_lanes):
+                move[j] += x * w[j]
+        n_moved = 0
+        for j in range(n_lanes):
+            s = np.float32(S[i, j])
+            own = lean[1] if s > 0 else lean[0]
+            cap = most[0] if squared else (most[2] if s > 0 else most[1])
+            bend, before = squares[i] + own, s * beta[i, j]
+            after = min(max(before - (s * move[j] - np.float32(1.0) + before * own) / bend, least), cap)
+            step = s * (after - before)
+            move[j] = step
+            beta[i, j] += step
+            gains[j] += 0.5 * bend * step * step
+            n_moved += step != 0
+        if n_moved:
+            for j in range(n_lanes):
+                bias[j] += move[j]
+            for p in range(low, high):
+                x, w = data[p], W[indices[p]]
+                for j in range(n_lanes):
+                    w[j] += x * move[j]

@@ -6,9 +6,10 @@ depend on the rows alone. What a search prepares for its fits holds them, and fi
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from scipy.sparse import csr_array, diags_array, issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense
 from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
@@ -30,6 +31,17 @@ ROUNDING = 1e-9
 MARGIN = 0.95
 
 
+class JudgedRows(Protocol):
+    """What certificates need of rows: those given, those less the offsets of far columns, and the loss."""
+
+    given: Features
+    near: Features
+    offsets: FloatArray | None
+    squared: bool
+    free: bool
+    positive_weight: float
+
+
 class Machines(NamedTuple):
     """Machines with their certificates: P and D of each on the given rows.
 
@@ -37,7 +49,7 @@ class Machines(NamedTuple):
     ----------
     W : (n_machines, n_features)
     b, primal, dual : (n_machines,)
-    beta : (n_machines, n_samples), dual variables with signs
+    beta : (n_machines, n_samples) ndarray or csr_array, dual variables with signs
     n_iter : (n_machines,)
     """
 
@@ -46,7 +58,19 @@ class Machines(NamedTuple):
     primal: FloatArray
     dual: FloatArray
     n_iter: IntArray
-    beta: FloatArray
+    beta: FloatArray | csr_array
+
+    def replaced(self, places: list[int], beta: FloatArray) -> FloatArray | csr_array:
+        """Return the dual variables with those of some machines replaced."""
+        if not places or not issparse(self.beta):
+            found = np.asarray(self.beta) if not issparse(self.beta) else self.beta
+            if places:
+                found[places] = beta
+            return found
+        kept = np.ones(len(self.b))
+        kept[places] = 0.0
+        spread = csr_array((np.ones(len(places)), (places, range(len(places)))), shape=(len(kept), len(places)))
+        return csr_array(diags_array(kept) @ self.beta + spread @ csr_array(beta))
 
 
 @dataclass
@@ -132,29 +156,33 @@ def signs_of(train: TrainingSet) -> tuple[SignArray, IntArray]:
 
 
 def objectives(
-    rows: MachineRows, S: SignArray, C: float, W: FloatArray, b: FloatArray, beta: FloatArray
+    rows: JudgedRows,
+    S: SignArray,
+    C: float,
+    W: FloatArray,
+    b: FloatArray,
+    beta: FloatArray,
+    v: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return P and D of machines on the rows that were given; D is 0 where `beta` gives no bound.
 
     P = 1/2 |w|^2 + sum c max(0, 1 - s f)^p and D = sum alpha - 1/2 |X'beta|^2, less sum alpha^2 / (4 c) for p = 2; the
-    square of a bias that is not free counts with that of w, and so does that of sum beta.
+    square of a bias that is not free counts with that of w, and so does that of sum beta. `v` is X'beta where known.
     """
     costs = np.where(S > 0, C * rows.positive_weight, np.where(S < 0, C, 0.0))
     slack = np.maximum(0.0, 1.0 - S * scores_of(rows.given, W, b, rows.offsets).T)
     loss = (costs * (slack**2 if rows.squared else slack)).sum(axis=1)
     primal = 0.5 * (np.einsum("ij,ij->i", W, W) + (0.0 if rows.free else b * b)) + loss
-    v, total = np.asarray(rows.near.T @ beta.T).T, np.abs(beta).sum(axis=1)
-    if not rows.free:
-        sums = beta.sum(axis=1)
-        v = v if rows.offsets is None else v + np.multiply.outer(sums, rows.offsets)
-        norm = np.einsum("ij,ij->i", v, v) + sums * sums
-    else:
-        norm = np.einsum("ij,ij->i", v, v)
+    total, sums = np.abs(beta).sum(axis=1), beta.sum(axis=1)
+    if v is None:
+        v = np.asarray(rows.near.T @ beta.T).T
+        if not rows.free and rows.offsets is not None:
+            v = v + np.multiply.outer(sums, rows.offsets)
+    norm = np.einsum("ij,ij->i", v, v) + (0.0 if rows.free else sums * sums)
     if rows.squared:
         norm += np.divide(beta**2, 2.0 * costs, out=np.zeros_like(beta), where=costs > 0).sum(axis=1)
-    dual, most = total - 0.5 * norm, np.inf if rows.squared else 1.0
-    # The best part of a dual point that is no bound as a whole.
-    part = np.where((dual <= 0) & (norm > 0), np.minimum(most, total / np.maximum(norm, 1e-300)), 1.0)
+    # The best part of the dual point: all of it or less where bounds hold it.
+    part = np.minimum(np.inf if rows.squared else 1.0, total / np.maximum(norm, 1e-300))
     dual = part * total - 0.5 * part**2 * norm
     sound = (dual >= 0.0) & (dual <= primal * (1.0 + ROUNDING))
     return primal, np.where(sound, dual, 0.0)

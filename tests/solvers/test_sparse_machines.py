@@ -1,0 +1,112 @@
+"""Machines on sparse rows, labels side by side: steps from the definition, and what Newton's method finds."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from mlrank.certify import CERTIFIERS
+from mlrank.solvers import SOLVERS, TrainingSet, binary_svm
+from mlrank.solvers.one_vs_rest import sparse
+from mlrank.solvers.one_vs_rest.kernels import sparse_pass
+from tests.solvers.problems import random_problem
+
+BinarySVM = SOLVERS["binary_svm"]
+LOSSES = [{"loss": "squared_hinge"}, {"bias": "augmented"}]
+
+
+@pytest.fixture(autouse=True)
+def no_dense_rows(monkeypatch):
+    """Leave no sparse rows to Newton's method."""
+    monkeypatch.setattr(binary_svm, "DENSE_CELLS", 0)
+
+
+def problem():
+    X, Y = random_problem(n=60)
+    X = X * (np.random.default_rng(0).random(X.shape) < 0.5)
+    return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9), Y
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_a_pass_minimizes_over_one_dual_variable_after_the_other(squared):
+    X, Y = problem()
+    rng = np.random.default_rng(2)
+    S = rng.integers(-1, 2, Y.shape).astype(np.int8)
+    costs, order = np.array([0.6, 1.7]), rng.permutation(len(X))
+    A = np.column_stack([X, np.ones(len(X))])
+    c = np.where(S > 0, costs[1], np.where(S < 0, costs[0], 0.0))
+
+    def dual(alpha, label):
+        v = A.T @ (S[:, label] * alpha)
+        lean = (alpha**2 / np.where(c[:, label] > 0, 4 * c[:, label], 1.0)).sum() if squared else 0.0
+        return alpha.sum() - 0.5 * v @ v - lean
+
+    alpha = np.zeros(Y.shape)
+    for i in order:
+        for label in np.flatnonzero(S[i]):
+            score = A[i] @ (A.T @ (S[:, label] * alpha[:, label]))
+            own = 0.5 / c[i, label] if squared else 0.0
+            fall = S[i, label] * score - 1 + alpha[i, label] * own
+            most = np.inf if squared else c[i, label]
+            alpha[i, label] = np.clip(alpha[i, label] - fall / (A[i] @ A[i] + own), 0, most)
+    # Read-only as in fits, for which the pass then is compiled already.
+    rows, single = TrainingSet(csr_array(X), Y).X, np.float32
+    beta, W = np.zeros(Y.shape, single), np.zeros((X.shape[1] + 1, Y.shape[1]), single)
+    gains, squares = np.zeros(Y.shape[1]), (A**2).sum(axis=1).astype(single)
+    arrays = (rows.data.astype(single), rows.indices, rows.indptr)
+    sparse_pass(*arrays, order, squares, S, costs, squared, beta, W, np.empty(Y.shape[1], single), gains)
+    assert beta == pytest.approx(S * alpha, abs=1e-5)
+    assert W == pytest.approx(A.T @ (S * alpha), abs=1e-5)
+    # A step that a cap cuts short gains more than its square.
+    assert all(gains[k] <= dual(alpha[:, k], k) * (1 + 1e-5) for k in range(Y.shape[1]))
+    if squared:
+        assert gains == pytest.approx([dual(alpha[:, k], k) for k in range(Y.shape[1])], rel=0.5)
+
+
+@pytest.mark.parametrize("settings", LOSSES)
+def test_machines_are_those_of_newtons_method(settings):
+    X, Y = problem()
+    known = np.random.default_rng(1).random(Y.shape) < 0.8
+    solver = BinarySVM(C=2.0, positive_weight=1.5, tol=1e-5, **settings)
+    found = solver.fit(TrainingSet(csr_array(X), Y, known=known))
+    exact = solver.fit(TrainingSet(X, Y, known=known))
+    assert found.info.converged
+    assert found.info.objective == pytest.approx(exact.info.objective, rel=1e-5)
+    assert found.coef == pytest.approx(exact.coef, abs=0.03)
+    proof = CERTIFIERS["binary_svm"](solver, found, TrainingSet(csr_array(X), Y, known=known))
+    assert proof.certificate == pytest.approx(found.info.optimality, abs=1e-9)
+
+
+@pytest.mark.parametrize("settings", LOSSES)
+def test_sparse_labels_are_never_made_dense(settings, monkeypatch):
+    X, Y = problem()
+    Y[:, 0], Y[:, 1] = True, False
+    monkeypatch.setattr(sparse, "LANES", 2)
+    dense = BinarySVM(**settings).fit(TrainingSet(csr_array(X), Y))
+    monkeypatch.setattr(TrainingSet, "dense_Y", property(lambda train: pytest.fail("dense labels")))
+    found = BinarySVM(**settings).fit(TrainingSet(csr_array(X), csr_array(Y)))
+    assert found.coef.tobytes() == dense.coef.tobytes()
+    assert (found.intercept[0], found.intercept[1]) == (1.0, -1.0)
+    assert (found.dual_point.beta != dense.dual_point.beta).nnz == 0
+
+
+@pytest.mark.parametrize("settings", LOSSES)
+def test_labels_whose_gap_is_not_reached_are_solved_alone(settings, monkeypatch):
+    X, Y = problem()
+    plain = BinarySVM(C=4.0, **settings).fit(TrainingSet(X, Y))
+    monkeypatch.setattr(sparse, "PASSES", 3)
+    solver, train = BinarySVM(C=4.0, **settings), TrainingSet(csr_array(X), Y)
+    short = sparse.SparseMachineRows(train, solver.squared, 1.0).fit(4.0, 1e-3, 10**6)
+    reached = short.primal - short.dual <= 1e-3 * short.primal
+    assert not reached.all()
+    found = solver.fit(train)
+    assert found.info.converged
+    assert found.info.objective == pytest.approx(plain.info.objective, rel=2e-3)
+    assert CERTIFIERS["binary_svm"](solver, found, train).certificate <= 1e-3
+
+
+def test_long_rows_are_left_to_the_library():
+    X, Y = problem()
+    rows = sparse.SparseMachineRows(TrainingSet(csr_array(X), Y), True, 1.0)
+    assert rows.fit(1.0, 1e-3, 10**6).n_iter.min() > 0
+    assert rows.fit(100.0, 1e-3, 10**6).n_iter.max() == 0
+    assert BinarySVM(C=100.0, loss="squared_hinge").fit(TrainingSet(csr_array(X), Y)).info.converged

@@ -92,4 +92,4 @@ reproduce: $(STAMP)  ## the example experiment on embedded data, then Table 1 of
 	$(BIN)/mlrank reproduce imageclef
 
 clean:  ## remove .venv and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage build dist docs/build docs/copied docs/gallery docs/api
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage build dist docs/build docs/copied docs/gallery docs/api docs/examples/results

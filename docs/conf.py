@@ -85,9 +85,9 @@ def copy_pages() -> None:
 
 
 def lead_to_copies(app: Sphinx, name: str, source: list[str]) -> None:
-    """Change links to pages outside this folder into links to their copies."""
+    """Change links to pages outside this folder, and to stored notebooks, into links to pages of the site."""
     text = re.sub(r"\]\((?:\.\./)+(?:results/reference/)?([\w-]+\.md)(?=[)#])", _copied, source[0])
-    source[0] = text
+    source[0] = re.sub(r"\]\(notebooks/(\w+)\.ipynb\)", r"](/gallery/\1.rst)", text)
 
 
 def _copied(link: re.Match[str]) -> str:

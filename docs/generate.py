@@ -247,6 +247,7 @@ def reproductions() -> str:
             "## Verdicts",
             "Nothing matches on stand-in or related data.",
             table(("verdict", "when it is given"), verdicts),
+            "[Reading a reproduction](notebooks/reading_a_reproduction.ipynb) goes through one, as a notebook.",
         ]
     )
 

@@ -3,6 +3,7 @@
 import doctest
 import importlib.util
 import io
+import json
 import re
 import shlex
 import shutil
@@ -178,19 +179,37 @@ def test_links_lead_somewhere(path):
             ]
 
 
-def generator():
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+def module(name):
+    spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     found = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(found)
     return found
 
 
 def test_generated_pages_are_what_the_program_says():
-    pages = generator().pages()
+    pages = module("generate").pages()
     stale = [name for name, text in pages.items() if (DOCS / name).read_text("utf-8") != text]
     assert stale == [], "run python docs/generate.py"
     there = {str(path.relative_to(DOCS)) for path in (DOCS / "methods").glob("*.md")}
     assert there == {name for name in pages if name.startswith("methods/")}
+
+
+@pytest.mark.parametrize("name", sorted(path.stem for path in (DOCS / "notebooks").glob("*.ipynb")))
+def test_stored_notebooks_are_what_their_examples_print(name, folder):
+    stored = json.loads((DOCS / "notebooks" / f"{name}.ipynb").read_text("utf-8"))
+    found = module("notebooks").notebook(name)
+    assert shown(stored) == shown(found), "run python docs/notebooks.py"
+    assert any("image/png" in kinds for _, _, kinds, _ in shown(stored))
+
+
+def shown(notebook):
+    """Return of each cell its kind, source, kinds of outputs and text: pictures and HTML change with libraries."""
+    parts = []
+    for cell in notebook["cells"]:
+        given = [output.get("data", {"text/plain": output.get("text")}) for output in cell.get("outputs", ())]
+        kinds = [kind for data in given for kind in data]
+        parts.append((cell["cell_type"], "".join(cell["source"]), kinds, [data.get("text/plain") for data in given]))
+    return parts
 
 
 def test_the_readme_is_short():

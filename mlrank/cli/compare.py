@@ -138,8 +138,12 @@ def _compared(
     for part in repeats:
         over = compare_splits(part, control=control, alpha=alpha, rope=rope)
         found.splits.append(over)
+        best = any(record.n_best is not None for by_method in part.records for record in by_method.values())
+        if labels and best:
+            found.left_out.append(f"{part.dataset} has very many labels, which are not compared one by one")
+        every = labels and not best
         found.labels.append(
-            compare_labels(part, stored.arrays, stored.label_names, over.control, alpha) if labels else []
+            compare_labels(part, stored.arrays, stored.label_names, over.control, alpha) if every else []
         )
     return found
 

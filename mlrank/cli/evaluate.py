@@ -88,7 +88,7 @@ def evaluate(
         model = load_model(run)
         if data is None:
             raise UserError("a model is evaluated on data: name them with --data NAME or PATH", run)
-        _judge(model, data, part, about, metric or list(METRICS), as_json)
+        _judge(model, data, part, about, metric, as_json)
         return
     if run.suffix == ".model":
         raise UserError("there is no such model file", run)
@@ -127,15 +127,19 @@ def _recompute(folder: "RunFolder", record: "RunRecord") -> None:
 
 
 def _judge(
-    model: "StoredModel", data: str, part: str | None, about: "LoadOptions", metrics: list[str], as_json: bool
+    model: "StoredModel", data: str, part: str | None, about: "LoadOptions", metrics: list[str] | None, as_json: bool
 ) -> None:
     from mlrank.cli.grids import print_grids
+    from mlrank.errors import UserError
     from mlrank.prediction import judge
     from mlrank.records import dump_json
     from mlrank.tables import grid_of_metrics
 
     judged = judge(model, data, part=part, **about)
-    shown = {name: judged.metrics[name] for name in metrics if name in judged.metrics}
+    if lacking := [name for name in metrics or () if name not in judged.metrics]:
+        able = ", ".join(judged.metrics)
+        raise UserError(f"{lacking[0]} needs all scores, which are too many for these labels; there are {able}")
+    shown = {name: judged.metrics[name] for name in metrics or judged.metrics}
     if not as_json:
         print_grids([grid_of_metrics(shown, judged.title, judged.notes)], "rich")
         return

@@ -38,7 +38,7 @@ def notes_of(by_method: Methods, columns: Sequence[str]) -> list[str]:
         *_missing(by_method, records),
         *_best(done, metrics),
         *_metrics(done, metrics),
-        *_convention(metrics),
+        *_convention([name for name in metrics if any(name in r.metrics for found in done.values() for r in found)]),
         *_data(records),
         *_search(done),
         *_projections(by_method),

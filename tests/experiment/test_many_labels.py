@@ -4,22 +4,31 @@ The bound beyond which labels are held sparse is lowered, so that small data are
 """
 
 import sys
+import tracemalloc
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import pytest
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
+from typer.testing import CliRunner
 
 from mlrank import labels, room
+from mlrank.api import Results
+from mlrank.cli import app
 from mlrank.config import parse_config
 from mlrank.errors import UserError
 from mlrank.experiment import run
 from mlrank.experiment.run import plan_cells
 from mlrank.metrics import METRICS
+from mlrank.models.file import load_model
+from mlrank.prediction import judge
 from mlrank.records.predictions import stored_predictions
+from mlrank.search import Chain, Point, Task, TaskData
+from mlrank.search.fits import work
 from mlrank.solvers import FitInfo, LinearModel, TrainingSet
 from mlrank.tables import build_tables
+from mlrank.thresholds import THRESHOLDS
 from tests.experiment.small import write_libsvm
 
 CONFIG = """
@@ -38,6 +47,7 @@ metrics: [f1_macro, precision_at_3, psp_at_3, ranking_loss]
 propensity: {{A: 0.5, B: 0.4}}
 """
 
+ONLY_BEST = "very many labels: label sets and metrics are those of the best 100 scores of each row"
 PLAIN = "stratified: false, repeats: 2"
 
 
@@ -186,3 +196,88 @@ def test_a_solver_of_dense_labels_is_refused_where_they_do_not_fit(folder, monke
     message = str(caught.value)
     assert "'a' has 50 rows and 8 labels: dense labels, which rank_svm needs, of 30 training rows would take" in message
     assert "subset (top_labels, min_positives) takes fewer labels, or take a solver of sparse labels" in message
+
+
+def test_stored_models_are_judged_by_the_best_scores(folder, monkeypatch):
+    config = config_in(folder)
+    done = run(config, folder / "dense")
+    model = load_model(done.model_path("a", "official", "Bounded"))
+    expected = judge(model, folder / "b.svm")
+    # Numbers of labels that the data lack count as labels without rows, further ones are left out.
+    (folder / "c.svm").write_text(
+        (folder / "b.svm").read_text().replace("7,", "").replace(",7 ", " ").replace("0,", "")
+    )
+    fewer = judge(model, folder / "c.svm", zero_based=False)
+    monkeypatch.setattr(labels, "MOST_DENSE", 4)
+    for data, dense, options in (("b.svm", expected, {}), ("c.svm", fewer, {"zero_based": False})):
+        found = judge(model, folder / data, **options)
+        assert found.metrics == {name: dense.metrics[name] for name in found.metrics}
+        assert "precision_at_5" in found.metrics
+        assert "lrap" not in found.metrics
+        assert found.notes == (*dense.notes, ONLY_BEST)
+    record = done.find_run("a", "official", "Bounded")
+    assert expected.metrics["psp_at_5"].value == record.value("psp_at_5")
+
+
+def invoke(*words):
+    result = CliRunner().invoke(app, list(words), env={"COLUMNS": "200"})
+    if isinstance(result.exception, UserError):
+        raise result.exception
+    return " ".join(result.output.split())
+
+
+def test_commands_take_such_runs(folder, monkeypatch):
+    monkeypatch.setattr(labels, "MOST_DENSE", 4)
+    where = run(config_in(folder), folder / "r").path
+    told = "very many labels: the best 8 scores of each row are kept"
+    assert told in invoke("evaluate", str(where), "-m", "precision_at_3")
+    assert told in invoke("table", str(where), "--format", "md")
+    shown = invoke("compare", str(where), "--metric", "precision_at_3")
+    assert "a has very many labels, which are not compared one by one" in shown
+    model = str(where / "runs" / "a" / "official" / "Bounded.model")
+    assert "psp_at_3" in invoke("evaluate", model, "--data", str(folder / "b.svm"))
+    with pytest.raises(UserError, match="lrap needs all scores, which are too many for these labels; there"):
+        invoke("evaluate", model, "--data", str(folder / "b.svm"), "-m", "lrap")
+    path = where / "runs" / "a" / "official" / "Means.npz"
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    arrays["chosen"] = ~arrays["chosen"]
+    np.savez(path, **arrays)
+    with pytest.raises(UserError, match="the stored record says"):
+        invoke("evaluate", str(where))
+
+
+def test_what_would_need_all_scores_of_a_run_says_so(folder, monkeypatch):
+    monkeypatch.setattr(labels, "MOST_DENSE", 4)
+    results = Results.open(run(config_in(folder), folder / "r").path)
+    with pytest.raises(UserError, match="a table of all labels needs all scores, and this run of very many labels"):
+        results.scores("Means")
+
+
+def test_memory_grows_with_what_is_stored(tmp_path, monkeypatch):
+    """With rows times labels it would be 320 MB of scores and 40 MB of marks."""
+    n, k = 2000, 20_000
+    rng = np.random.default_rng(0)
+    rows, marks = np.repeat(np.arange(n), 3), rng.integers(0, k, (n, 3)).ravel()
+    Y = labels.as_labels(csr_array((np.ones(3 * n, bool), (rows, marks)), shape=(n, k)))
+    X = rng.standard_normal((n, 5))
+    monkeypatch.setattr(labels, "MOST_DENSE", 1 << 20)
+    monkeypatch.setattr("mlrank.solvers.models.top.BLOCK_SCORES", 1 << 18)
+    task = Task(
+        Chain(SparseMeans, THRESHOLDS["top_k"], "train", "none"),
+        (Point({}, {"k": 5}, "key", 0),),
+        np.arange(0, n, 2),
+        np.arange(1, n, 2),
+        "f1_micro",
+        refit=True,
+    )
+    task_data = TaskData(X, Y)
+    tracemalloc.start()
+    try:
+        (found,) = work(task, task_data)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found.error is None
+    assert found.arrays["scores"].shape == (1000, 100)
+    assert peak < 30e6

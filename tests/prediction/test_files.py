@@ -14,6 +14,7 @@ from mlrank.datasets.formats import FORMATS
 from mlrank.errors import UserError
 from mlrank.models.file import load_model
 from mlrank.prediction import files, predict_file
+from mlrank.solvers import LinearModel
 from tests.models.fits import about, stored
 from tests.solvers.problems import random_problem
 
@@ -277,6 +278,30 @@ def test_npz_of_the_best_labels(tmp_path):
     again = tmp_path / "again.npz"
     predict_file(model, tmp_path / "x.npz", again, top=5)
     assert again.read_bytes() == (tmp_path / "top.npz").read_bytes()
+
+
+def test_rows_with_fewer_best_labels_than_asked_for_have_empty_places(tmp_path, monkeypatch):
+    model = model_of(tmp_path / "a.model")
+    X = dataset().X
+    np.savez(tmp_path / "x.npz", X=X)
+    name, other = model.label_names[3], model.label_names[1]
+
+    def few(self, X, k):
+        labels = np.tile(np.array([[3, 1, -1]], np.int32), (X.shape[0], 1))
+        labels[0, 1] = -1
+        return labels, np.where(labels >= 0, np.array([[2.5, 1.5, 0.0]], np.float32), np.float32(-np.inf))
+
+    monkeypatch.setattr(LinearModel, "top_scores", few, raising=False)
+    for ending in ("csv", "json", "svm", "npz"):
+        predict_file(model, tmp_path / "x.npz", tmp_path / f"top.{ending}", top=3)
+    lines = (tmp_path / "top.csv").read_text().splitlines()
+    assert lines[1:3] == [f"{name},2.5,,,,", f"{name},2.5,{other},1.5,,"]
+    rows = json.loads((tmp_path / "top.json").read_text())
+    assert rows[0] == {"labels": [name], "scores": [2.5]}
+    assert rows[1] == {"labels": [name, other], "scores": [2.5, 1.5]}
+    written = [line for line in (tmp_path / "top.svm").read_text().splitlines() if not line.startswith("#")]
+    assert [len(line.split(" ")) for line in written[:2]] == [2, 3]
+    assert read_npz(tmp_path / "top.npz")["labels"][0].tolist() == [3, -1, -1]
 
 
 def test_wishes_that_cannot_be_met_are_told_before_anything_is_read(tmp_path):

@@ -82,6 +82,8 @@ def copy_pages() -> None:
         text = page.read_text("utf-8")
         title = "" if text.startswith("# ") else f"# {page.stem}\n\n"
         (COPIED / page.name).write_text(f"---\norphan: true\n---\n\n{title}{text}", "utf-8")
+    for image in (ROOT / "results" / "reference").glob("*.svg"):
+        shutil.copy(image, COPIED / image.name)
 
 
 def lead_to_copies(app: Sphinx, name: str, source: list[str]) -> None:

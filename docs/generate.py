@@ -221,9 +221,10 @@ def reproductions() -> str:
     rows = []
     for name in recipes():
         recipe = load_recipe(name)
-        measured = [path for path in (f"{name}.md", f"{name}-times.md") if (REFERENCE / path).exists()]
+        kinds = {"table": "", "times": "-times", "readings": "-readings"}
+        paths = {kind: f"{name}{ending}.md" for kind, ending in kinds.items()}
         links = ", ".join(
-            f"[{'times' if path.endswith('-times.md') else 'table'}](../results/reference/{path})" for path in measured
+            f"[{kind}](../results/reference/{path})" for kind, path in paths.items() if (REFERENCE / path).exists()
         )
         others = [one.table for one in (recipe.times, recipe.related) if one is not None]
         tables = recipe.table + (f" (`--table`: {', '.join(others)})" if others else "")
@@ -241,7 +242,7 @@ def reproductions() -> str:
             "[the summary](../results/reference/SUMMARY.md).",
             table(("recipe", "measured here", "what it is", "data, best first"), rows),
             "`--table 3` makes another table of a recipe, `--figures` the paper's figures, `--grid paper` takes the "
-            "paper's grid, and `--data FILE` your own data.",
+            "paper's grid, `--data FILE` your own data, and `--readings` every reading of what the paper leaves open.",
             "## Papers",
             "\n".join(f"- {prose(paper)}" for paper in papers),
             "## Verdicts",

@@ -92,7 +92,8 @@ def _written(name: str, options: LoadOptions, comments: Sequence[str], data: Any
     spread = np.zeros(0) if issparse(data.X) else data.X.std(axis=0)
     used = spread[spread > 0]
     far = bool(used.size) and used.max() > 10 * used.min()
-    split = {"kind": "official"} if data.official else {"kind": "kfold", "folds": 5}
+    few = data.n_samples < 15  # three parts of a training part of five folds would have less than four rows
+    split = {"kind": "official"} if data.official else {"kind": "kfold", "folds": 2 if few else 5}
     largest = int(data.Y.sum(axis=0).max()) if data.n_labels else 0
     heads = [
         f"{data.n_samples} rows, {data.n_features} features, {data.n_labels} labels, {data.cardinality:.2f} a row; "
@@ -112,7 +113,7 @@ def _written(name: str, options: LoadOptions, comments: Sequence[str], data: Any
         "split": split,
         **({"scale": "standard"} if far else {}),
         "methods": methods,
-        "search": {"folds": 3, "metric": "f1_micro"},
+        "search": {"folds": 2 if few else 3, "metric": "f1_micro"},
         "metrics": ["f1_macro", "f1_micro", "auc_macro", "ranking_loss"],
     }
     return "".join(f"# {line}\n" for line in heads) + dump_yaml(body)

@@ -74,3 +74,14 @@ def test_the_command_writes_once(tmp_path, monkeypatch):
         CliRunner().invoke(app, ["init", "mine.csv"], catch_exceptions=False)
     shown = CliRunner().invoke(app, ["init", "mine.csv", "--out", "-"], catch_exceptions=False)
     assert shown.output == (tmp_path / "mine.yaml").read_text()
+
+
+@pytest.mark.parametrize(("rows", "folds"), [(4, 2), (14, 2), (15, 5)])
+def test_few_rows_get_folds_that_they_can_fill(tmp_path, monkeypatch, rows, folds):
+    (tmp_path / "mine.csv").write_text(
+        "a,b,y,z\n" + "".join(f"{i},{i % 3}.5,{i % 2},{i // 2 % 2}\n" for i in range(rows))
+    )
+    monkeypatch.chdir(tmp_path)
+    config = parsed(starter_config(tmp_path / "mine.csv"), monkeypatch, tmp_path)
+    assert (config.split.folds, config.search.folds) == (folds, min(folds, 3))
+    assert plan(config)

@@ -221,11 +221,18 @@ def reproductions() -> str:
     rows = []
     for name in recipes():
         recipe = load_recipe(name)
-        kinds = {"table": "", "times": "-times", "readings": "-readings"}
-        paths = {kind: f"{name}{ending}.md" for kind, ending in kinds.items()}
-        links = ", ".join(
-            f"[{kind}](../results/reference/{path})" for kind, path in paths.items() if (REFERENCE / path).exists()
-        )
+        parts = {
+            "table": name,
+            "times": f"{name}-times",
+            "related labels": f"{name}-related",
+            "readings": f"{name}-readings",
+        }
+        parts |= {
+            title.partition(":")[0].lower(): f"{name}-{figure}"
+            for figure, title in [(key, one.title) for key, one in [*recipe.figures.items(), *recipe.regions.items()]]
+        }
+        measured = {shown: f"{page}.md" for shown, page in parts.items() if (REFERENCE / f"{page}.md").exists()}
+        links = ", ".join(f"[{shown}](../results/reference/{page})" for shown, page in measured.items())
         others = [one.table for one in (recipe.times, recipe.related) if one is not None]
         tables = recipe.table + (f" (`--table`: {', '.join(others)})" if others else "")
         data = "; ".join(f"{option.dataset} ({GRADES[option.grade]})" for option in recipe.data)
@@ -237,8 +244,8 @@ def reproductions() -> str:
             "# Reproductions",
             NOTE,
             "`mlrank reproduce NAME` runs the experiment behind a table of a paper and sets the paper's numbers beside "
-            "ours, with a verdict on each number and claim; `mlrank reproduce all` runs every recipe. What they came "
-            "to here is in the second column and, a line for each table, in "
+            "ours, with a verdict on each number and claim; `mlrank reproduce all` runs every recipe with its figures. "
+            "What they came to here is in the second column and, papers by verdict, in "
             "[the summary](../results/reference/SUMMARY.md).",
             table(("recipe", "measured here", "what it is", "data, best first"), rows),
             "`--table 3` makes another table of a recipe, `--figures` the paper's figures, `--grid paper` takes the "

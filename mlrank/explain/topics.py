@@ -178,9 +178,16 @@ def _reading(name: str) -> Topic:
 
 def _recipe(name: str) -> Topic:
     recipe = load_recipe(name)
+    times = recipe.times
     paragraphs = (
         f"{recipe.table} of {recipe.paper}",
-        *(f"Claim: {claim.text}" for claim in recipe.claims),
+        *(f"Claim: {claim.named}" for claim in recipe.claims),
+        *([f"Claim on {times.table}: {claim.named}" for claim in times.claims] if times else []),
+        *(
+            f"Claim on {figure.title.partition(':')[0]}: {claim.named}"
+            for figure in recipe.figures.values()
+            for claim in figure.claims
+        ),
         *(f"Protocol: {line}" for line in recipe.protocol),
         f"Grids: {', '.join(recipe.grids)} (default: {recipe.default_grid}). Run: mlrank reproduce {name}",
     )

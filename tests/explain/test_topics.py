@@ -139,7 +139,7 @@ def test_a_recipe_has_the_papers_numbers_claims_and_data():
     (topic,) = explain("imageclef")
     text = "\n".join(topic.paragraphs)
     assert recipe.paper in text
-    assert all(f"Claim: {claim.text}" in text for claim in recipe.claims)
+    assert all(f"Claim: {claim.named}" in text for claim in recipe.claims)
     data, numbers, methods, questions = topic.grids
     assert [(row[0].text, row[1].text) for row in questions.rows] == [
         (name, question.default) for name, question in recipe.readings.items()

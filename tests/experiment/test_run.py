@@ -150,7 +150,8 @@ def test_stored_metrics_are_those_of_the_stored_arrays(tmp_path):
     folder = run(small_config(tmp_path), tmp_path / "r", jobs=1)
     for record in folder.runs():
         arrays = folder.run_arrays(record)
-        for name, found in evaluate(arrays["Y_true"], arrays["scores"], arrays["Y_pred"]).items():
+        given = arrays["Y_true"], arrays["scores"], arrays["Y_pred"]
+        for name, found in evaluate(*given, propensities=arrays["propensities"]).items():
             assert record.metrics[name] == MetricRecord.of(found)
             assert (record.metrics[name].value is None) == bool(np.isnan(found.value))
 

@@ -57,6 +57,11 @@ def _luck(report: ReadingsReport) -> str:
     )
 
 
+def _varied(report: ReadingsReport) -> list[str]:
+    """Return the questions of which more than one choice was read."""
+    return [name for name, question in report.questions.items() if len(question.choices) > 1]
+
+
 def _ranked(report: ReadingsReport) -> list[tuple[int, ReadingOutcome]]:
     """Return the readings with their places, those that recover most first."""
     return sorted(enumerate(report.readings), key=lambda one: (-one[1].recovered, -one[1].matches, one[0]))
@@ -68,15 +73,14 @@ _SHORT = {"holds": "holds", "fails": "fails", "undecided": "-"}
 def readings_grid(report: ReadingsReport) -> Grid:
     """Return all readings as a table, those that recover most first."""
     claims = [f"claim {place + 1}" for place in range(len(report.claims))]
-    header = (*report.questions, "matches", "close", "recovered", *claims)
+    varied = _varied(report)
+    header = ("", *varied, "matches", "close", "recovered", *claims)
     rows = []
     for place, one in _ranked(report):
-        mark = {0: " (the recipe)"}.get(place, "")
-        choices = [Shown(choice) for choice in one.choices.values()]
-        choices[0] = Shown(choices[0].text + mark)
+        choices = [Shown("the recipe" if place == 0 else ""), *(Shown(one.choices[name]) for name in varied)]
         counts = [Shown(str(count)) for count in (one.matches, one.close, one.recovered)]
         rows.append((*choices, *counts, *(Shown(_SHORT[claim.ordering]) for claim in one.claims)))
-    sides = "l" * len(report.questions) + "rrr" + "l" * len(claims)
+    sides = "l" * (1 + len(varied)) + "rrr" + "l" * len(claims)
     title = f"Readings of {report.table} of {report.paper} on {report.dataset} ({GRADES[report.grade]})"
     notes = [*headline(report)]
     notes += [
@@ -98,6 +102,7 @@ def readings_page(report: ReadingsReport, under_best: Comparison, figure: str | 
     questions = [
         [markdown(name), markdown(q.paper), ", ".join(_choice(c, q.default) for c in q.choices)]
         for name, q in report.questions.items()
+        if len(q.choices) > 1
     ]
     claims = [
         [str(place + 1), markdown(claim.text), claim.verdict, markdown(claim.says)]
@@ -141,9 +146,13 @@ def specification_figure(report: ReadingsReport) -> SpecificationFigure | None:
     if report.best == 0:
         marks = {0: "the recipe, recovers most" if report.readings[0].recovered else "the recipe"}
     found = ("holds", "fails", "undecided")
+    varied = _varied(report)
     specifications = tuple(
         Specification(
-            float(one.claims[place].difference or 0.0), one.claims[place].ordering, one.choices, marks.get(at, "")
+            float(one.claims[place].difference or 0.0),
+            one.claims[place].ordering,
+            {name: one.choices[name] for name in varied},
+            marks.get(at, ""),
         )
         for at, one in enumerate(report.readings)
     )

@@ -362,7 +362,8 @@ def _what_they_share(outcomes: Sequence[ReadingOutcome], chosen: Sequence[bool])
         if {o.choices[question] for o in mine} == {choice} != {o.choices[question] for o in outcomes}
     }
     if not shared:
-        first = min(mine, key=lambda outcome: outcome.departures).choices
+        chosen_first = min(mine, key=lambda outcome: outcome.departures).choices
+        first = {q: choice for q, choice in chosen_first.items() if len({o.choices[q] for o in outcomes}) > 1}
         return _words(first) + (f", and {len(mine) - 1} more" if len(mine) > 1 else "")
     such = sum(all(o.choices[question] == choice for question, choice in shared.items()) for o in outcomes)
     return _words(shared) + ("" if such == len(mine) else f" ({len(mine)} of {such} such readings)")

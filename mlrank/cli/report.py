@@ -1,5 +1,7 @@
 """``mlrank report``: one page on an experiment."""
 
+import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,8 +11,12 @@ from mlrank.cli.options import Metrics
 
 if TYPE_CHECKING:
     from mlrank.records import RunFolder
+    from mlrank.report import Progress
 
-__all__ = ["report"]
+__all__ = ["page_so_far", "progress_of", "report"]
+
+# Between two looks at a run.
+WATCH_SECONDS = 3.0
 
 
 def report(
@@ -19,6 +25,9 @@ def report(
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Default: report.html in the results folder.")
     ] = None,
     metric: Metrics = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Rewrite the file while the run goes on; the open page follows it.")
+    ] = False,
 ) -> None:
     """Write one HTML file on an experiment that needs no network and no other file, under 2 MB.
 
@@ -30,6 +39,7 @@ def report(
     * `mlrank report results/quickstart`
     * `mlrank report results/quickstart --metric f1_macro --metric coverage`
     * `mlrank report results/quickstart --out quickstart.html`
+    * `mlrank report results/quickstart --watch` (progress, the table so far and failures, until all runs are done)
     """
     from mlrank import __version__
     from mlrank.cli.folders import read_folders
@@ -42,6 +52,8 @@ def report(
     for asked in metric or ():
         if asked not in METRICS:
             raise UserError(unknown_name("metric", asked, METRICS))
+    if watch:
+        _watch(run, out, metric)
     stored = read_folders([run])
     ((name, folder),) = stored.folders.items()
     made = ReportInput(
@@ -56,6 +68,53 @@ def report(
     path = out or folder.path / "report.html"
     write_atomic(path, render_report(made).encode())
     print(f"written to {path}")
+
+
+def _watch(run: Path, out: Path | None, metrics: list[str] | None) -> None:
+    """Rewrite the page whenever something was stored, until all runs that are planned are, or an interrupt comes."""
+    from mlrank.records import RunFolder
+    from mlrank.records.atomic import write_atomic
+
+    folder = RunFolder.open(run)
+    path, seen = out or folder.path / "report.html", None
+    try:
+        while True:
+            so_far = progress_of(folder)
+            if so_far.planned is not None and so_far.runs >= so_far.planned:
+                return
+            if so_far[:3] != seen:
+                write_atomic(path, page_so_far(folder, so_far, metrics).encode())
+                if seen is None:
+                    print(f"written to {path}, and again while the run goes on; Ctrl-C ends this, not the run")
+                seen = so_far[:3]
+            time.sleep(WATCH_SECONDS)
+    except KeyboardInterrupt:
+        if not folder.runs():  # no page but that of the progress
+            raise typer.Exit(0) from None
+
+
+def progress_of(folder: "RunFolder") -> "Progress":
+    """Return how far the run of a folder is."""
+    from mlrank.report import Progress
+
+    keys, runs, trials = folder.planned_keys(), folder.runs(), folder.journal.read()
+    done = len(runs) if keys is None else sum(record.key in set(keys) for record in runs)
+    failures = Counter(trial.reason for trial in trials.values() if trial.error)
+    planned = None if keys is None else len(keys)
+    return Progress(done, planned, len(trials), dict(failures), time.strftime("%Y-%m-%d %H:%M:%S"))
+
+
+def page_so_far(folder: "RunFolder", so_far: "Progress", metrics: list[str] | None) -> str:
+    """Return the page of a run that goes on."""
+    from mlrank import __version__
+    from mlrank.plots import Material
+    from mlrank.report import ReportInput, render_report
+
+    config, records = folder.read_config(), folder.runs()
+    shown = metrics or list(config["metrics"])
+    given = Material(records, shown, [], folder.run_arrays, lambda record: folder.names(record).labels)
+    text = (folder.path / "config.yaml").read_text(encoding="utf-8")
+    return render_report(ReportInput(config["name"], records, so_far.planned, text, given, __version__, shown, so_far))
 
 
 def _n_planned(folder: "RunFolder") -> int | None:

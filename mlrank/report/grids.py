@@ -1,12 +1,16 @@
 """The tables of a report that have a row for each run: chosen settings, certificates, failures."""
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
-from mlrank.records.run import RunRecord, SetsInfo, ThresholdInfo
-from mlrank.tables import Grid, Shown, show_value
+from scipy.stats import rankdata
 
-__all__ = ["FailedRun", "certificates", "failures", "settings"]
+from mlrank.metrics import METRICS
+from mlrank.records.run import RunRecord, SetsInfo, ThresholdInfo
+from mlrank.tables import Grid, Shown, build_tables, show_value
+
+__all__ = ["FailedRun", "certificates", "failures", "matrix", "settings"]
 
 NONE = "-"
 
@@ -60,6 +64,37 @@ def certificates(records: Sequence[RunRecord]) -> Grid:
     )
     note = "The certificate bounds the distance from the optimum by the kind named ('mlrank explain SOLVER --run RUN')."
     return Grid("How far each fit came", header, "llllrrrrl", tuple(rows), (note,))
+
+
+def matrix(records: Sequence[RunRecord], metric: str) -> Grid:
+    """Return methods by data sets in a metric: the mean over the splits with its rank, and mean ranks, 1 = best.
+
+    A method without a value on a data set has no rank there; mean ranks are over the data sets that rank all methods.
+    """
+    tables = build_tables(records, [metric])
+    labels = list(dict.fromkeys(row.label for table in tables for row in table.rows))
+    sign = METRICS[metric].sign
+    columns = [{row.label: row.cells[0].value for row in table.rows} for table in tables]
+    ranks: list[dict[str, float]] = []
+    for column in columns:
+        known = {label: value for label, value in column.items() if value is not None}
+        ranks.append(dict(zip(known, map(float, rankdata([-sign * value for value in known.values()])), strict=True)))
+    whole = [found for found in ranks if len(found) == len(labels)]
+    means = {label: fmean(found[label] for found in whole) for label in labels} if whole else {}
+    rows = []
+    for label in labels:
+        cells = [_ranked(column.get(label), found.get(label)) for column, found in zip(columns, ranks, strict=True)]
+        mean = means.get(label)
+        last = Shown(NONE) if mean is None else Shown(f"{mean:.2f}", mean == min(means.values()), value=mean)
+        rows.append((Shown(label), *cells, last))
+    header = ("method", *(table.dataset for table in tables), "mean rank")
+    return Grid(metric, header, "l" + "r" * (len(tables) + 1), tuple(rows), ())
+
+
+def _ranked(value: float | None, rank: float | None) -> Shown:
+    if value is None or rank is None:
+        return Shown(NONE)
+    return Shown(f"{value:.4f} ({rank:g})", rank == 1, value=value)
 
 
 class FailedRun(NamedTuple):

@@ -1,15 +1,16 @@
 """The page itself: what the template is filled with."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mlrank.errors import UserError, escaped_lines
 from mlrank.metrics import METRICS
-from mlrank.plots import Material
+from mlrank.plots import KINDS, Material
+from mlrank.plots.canvas import COLORS, DARK_COLORS
 from mlrank.records.run import RunRecord
 from mlrank.report.drawings import drawings
-from mlrank.report.grids import certificates, failures, settings
+from mlrank.report.grids import certificates, failures, matrix, settings
 from mlrank.stats import (
     cautions_of_datasets,
     cautions_of_splits,
@@ -21,11 +22,21 @@ from mlrank.stats import (
 )
 from mlrank.tables import ResultTable, build_tables, grid_to_html, software_facts, to_grid
 
-__all__ = ["LIMIT_BYTES", "ReportInput", "render_report"]
+__all__ = ["LIMIT_BYTES", "Progress", "ReportInput", "render_report"]
 
 # A page stays below this; figures get what the rest leaves.
 LIMIT_BYTES = 2_000_000
 _COSTS = ("fit_seconds", "threshold_seconds", "predict_seconds", "search_seconds", "peak_memory")
+
+
+class Progress(NamedTuple):
+    """How far a run is: its runs and fits that are done, failures of fits with how often each was seen, and when."""
+
+    runs: int
+    planned: int | None
+    fits: int
+    failures: Mapping[str, int]
+    at: str
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,9 @@ class ReportInput:
     material : what figures are drawn from
     version : str
         Of mlrank, which makes the page.
+    metrics : names of the metrics that tables show
+    progress : Progress or None
+        Of a run that goes on: the page then follows the file, and figures are left for its end.
     """
 
     name: str
@@ -53,6 +67,7 @@ class ReportInput:
     material: Material
     version: str
     metrics: Sequence[str] = field(default_factory=list)
+    progress: Progress | None = None
 
 
 def render_report(report: ReportInput) -> str:
@@ -69,8 +84,11 @@ def render_report(report: ReportInput) -> str:
     template = environment.get_template("report.html")
     context = _context(report)
     bare = len(template.render(context, figures=[], not_drawn=[]).encode())
-    figures, not_drawn = drawings(report.material, LIMIT_BYTES - bare - 50_000)
-    return escaped_lines(template.render(context, figures=figures, not_drawn=not_drawn))
+    if report.progress is not None:
+        return escaped_lines(template.render(context, figures=[], not_drawn=["figures: drawn when the run is done"]))
+    drawn, not_drawn = drawings(report.material, LIMIT_BYTES - bare - 50_000)
+    kinds = [(KINDS[kind], [one for one in drawn if one.kind == kind]) for kind in dict.fromkeys(d.kind for d in drawn)]
+    return escaped_lines(template.render(context, figures=kinds, not_drawn=not_drawn))
 
 
 def _context(report: ReportInput) -> dict[str, object]:
@@ -83,7 +101,8 @@ def _context(report: ReportInput) -> dict[str, object]:
         "version": report.version,
         "facts": _facts(report),
         "stand_in": [table.dataset for table in tables if table.stand_in],
-        "findings": [line for table in tables for line in _best(table)],
+        "matrices": [(metric, grid_to_html(matrix(records, metric))) for metric in report.metrics if records],
+        "progress": report.progress,
         "tables": [
             {"dataset": t.dataset, "short": _html(t), "full": _html(f), "costs": _html(c)}
             for t, f, c in zip(tables, full, costs, strict=True)
@@ -92,6 +111,8 @@ def _context(report: ReportInput) -> dict[str, object]:
         "settings": grid_to_html(settings(records)),
         "certificates": grid_to_html(certificates(records)),
         "failures": failures(records),
+        "colors": COLORS,
+        "dark_colors": DARK_COLORS,
         "environment": list(_environment(records)),
         "config": report.config,
     }
@@ -122,17 +143,6 @@ def _facts(report: ReportInput) -> list[tuple[str, str]]:
         ("time of all fits", f"{seconds:.3g} s, one after the other"),
         ("commit", ", ".join(sorted({(record.software.commit or "none")[:12] for record in records}))),
     ]
-
-
-def _best(table: ResultTable) -> list[str]:
-    """Return which method is best in each metric of a table."""
-    lines = []
-    for place, metric in enumerate(table.metrics):
-        best = [row for row in table.rows if row.cells[place].best]
-        if best:
-            names = " and ".join(row.label for row in best)
-            lines.append(f"{metric} on {table.dataset}: {names} ({best[0].cells[place].value:.4f})")
-    return lines
 
 
 class _MetricComparison(NamedTuple):

@@ -9,11 +9,14 @@ import pytest
 from typer.testing import CliRunner
 
 from mlrank.cli import app
+from mlrank.cli.report import page_so_far, progress_of
 from mlrank.errors import UserError
 from mlrank.experiment import run
 from mlrank.plots import Material
+from mlrank.records import RunFolder
 from mlrank.report import LIMIT_BYTES, ReportInput, render_report
 from mlrank.report.drawings import drawings, inline
+from mlrank.report.grids import matrix
 from tests.experiment.small import small_config
 from tests.stats.records import arrays, names, record, table
 
@@ -93,7 +96,12 @@ def test_everything_that_the_folder_tells_is_on_the_page(page_of_records):
     page = Page(page_of_records)
     said = page.sections
     assert "5 done of 8 planned, 1 failed" in said["summary"]
-    assert "f1_macro on x: A (0.5500)" in said["summary"]
+    assert page.tables[0] == [
+        ["method", "x", "mean rank"],
+        ["A", "0.5500 (1)", "1.00"],
+        ["B", "0.4750 (2)", "2.00"],
+        ["C", "0.3000 (3)", "3.00"],
+    ]
     assert "1 of 5" in said["summary"]
     assert "mean ± standard deviation over 2 splits" in said["tables"]
     assert "On x, f1_macro" in said["comparisons"]
@@ -203,11 +211,17 @@ const column = (table, place) => [...table.tBodies[0].rows].map((row) => row.cel
 const table = document.querySelector("#certificates table"), heads = table.querySelectorAll("thead th");
 for (const [place, times] of [[5, 1], [5, 2], [0, 1], [0, 2]]) {
   heads[0].removeAttribute("aria-sort"); heads[5].removeAttribute("aria-sort");
-  for (let i = 0; i < times; i++) heads[place].click();
+  for (let i = 0; i < times; i++) heads[place].querySelector("button").click();
   told.push(heads[place].getAttribute("aria-sort") + " " + column(table, place).join(" "));
 }
-heads[5].dispatchEvent(new KeyboardEvent("keydown", { key: "Enter" }));
-told.push("key " + heads[5].getAttribute("aria-sort"));
+heads[5].querySelector("button").focus();
+told.push("key " + (document.activeElement === heads[5].querySelector("button")));
+const matrices = [...document.querySelectorAll(".matrix")];
+const shown = () => matrices.filter((one) => !one.hidden).map((one) => one.id).join(" ");
+told.push(shown());
+metric.value = "matrix-1";
+metric.dispatchEvent(new Event("change"));
+told.push(shown());
 told.push("width " + (document.documentElement.scrollWidth <= window.innerWidth));
 const note = document.createElement("pre");
 note.id = "told";
@@ -221,7 +235,7 @@ def test_in_a_browser_tables_sort_and_nothing_is_wrong(tmp_path):
     numbers = {"A": 7, "B": 100, "C": 20}
     records = [record(name, "x", "r0", 0.5, info={"n_iter": n}) for name, n in numbers.items()]
     page = tmp_path / "page.html"
-    page.write_text(made(records).replace("</body>", f"{CLICKS}</body>"))
+    page.write_text(made(records, metrics=["f1_macro", "f1_macro"]).replace("</body>", f"{CLICKS}</body>"))
     command = [
         CHROMIUM,
         "--headless",
@@ -240,6 +254,50 @@ def test_in_a_browser_tables_sort_and_nothing_is_wrong(tmp_path):
         "descending 100 20 7",
         "ascending A B C",
         "descending C B A",
-        "key ascending",
+        "key true",
+        "matrix-0",
+        "matrix-1",
         "width true",
     ]
+
+
+def test_ranks_are_over_the_data_sets_that_rank_all_methods():
+    records = table({"A": {"x": [0.5], "y": [0.2]}, "B": {"x": [0.5], "y": [0.4]}, "C": {"x": [0.9]}})
+    grid = matrix(records, "f1_macro")
+    assert grid.header == ("method", "x", "y", "mean rank")
+    assert [[cell.text for cell in row] for row in grid.rows] == [
+        ["A", "0.5000 (2.5)", "0.2000 (2)", "2.50"],
+        ["B", "0.5000 (2.5)", "0.4000 (1)", "2.50"],
+        ["C", "0.9000 (1)", "-", "1.00"],
+    ]
+    # Where less is better, the smallest is first.
+    losses = [record(name, "x", "r0", value, "ranking_loss") for name, value in (("A", 0.1), ("B", 0.2))]
+    assert [row[1].text for row in matrix(losses, "ranking_loss").rows] == ["0.1000 (1)", "0.2000 (2)"]
+
+
+def test_a_run_that_goes_on_is_followed(written, tmp_path, monkeypatch):
+    folder = RunFolder.open(written.parent)
+    before = folder.planned_keys()
+    monkeypatch.setattr(RunFolder, "planned_keys", lambda self: [*before, "one that is missing"])
+    so_far = progress_of(folder)
+    assert so_far[:2] == (2, 3)
+    assert so_far.fits == len(folder.journal.read())
+    text = page_so_far(folder, so_far._replace(failures={"ValueError: no": 4}), None)
+    page = Page(text)
+    assert "Running: 2 of 3 runs are done" in " ".join(page.sections["summary"].split())
+    assert "4 failed: ValueError: no" in page.sections["summary"]
+    assert "location.reload()" in text
+    # It ends by itself, and the page at the end follows nothing.
+    looks = []
+
+    def sleep(seconds):
+        looks.append((tmp_path / "page.html").read_text())
+        if len(looks) == 2:
+            monkeypatch.setattr(RunFolder, "planned_keys", lambda self: before)
+
+    monkeypatch.setattr("time.sleep", sleep)
+    result = CliRunner().invoke(app, ["report", str(folder.path), "--watch", "--out", str(tmp_path / "page.html")])
+    assert result.exit_code == 0, result.output
+    assert len(looks) == 2
+    assert all("Running: 2 of 3" in look for look in looks)
+    assert "Running:" not in (tmp_path / "page.html").read_text()

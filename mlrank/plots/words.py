@@ -32,7 +32,7 @@ def _critical(figure: CriticalFigure) -> str:
     groups = "; ".join(" and ".join(group) for group in figure.groups) or "none"
     return (
         f"{figure.title}. Mean ranks, best first: {named}. Critical difference {figure.difference:.2f}. "
-        f"Not told apart: {groups}."
+        f"Not separated: {groups}."
     )
 
 

@@ -190,7 +190,7 @@ def test_words_tell_what_is_drawn():
     )
     words = description(RANKS)
     assert "Mean ranks, best first: A method with a name of some length 0 1.20," in words
-    assert "Not told apart: F and A method with a name of some length 4." in words
+    assert "Not separated: F and A method with a name of some length 4." in words
     words = description(HEAT)
     assert "2 rows (down) and 2 columns (across), from -0.111 at 1, " in words
     assert f"0.889 at 0, {LONG} 8" in words

@@ -1,4 +1,4 @@
-"""Draw the figure of each solver's page: what it reaches on each label of yeast, beside all other solvers.
+"""Draw the figures of the solvers' pages: what each reaches on each label of yeast, beside all other solvers.
 
 ``python docs/draw.py`` fits every solver once, with its default settings, to the official training part of the embedded
 yeast data, which takes some minutes; the figures are stored in docs/methods/figures.
@@ -49,6 +49,25 @@ def draw(name: str, frequency: np.ndarray, areas: dict[str, np.ndarray], folder:
     plt.close(fig)
 
 
+def draw_overview(areas: dict[str, np.ndarray], folder: Path) -> None:
+    """Draw the mean area of every solver, the best on top, over those of its labels."""
+    from matplotlib import pyplot as plt
+
+    names = sorted(areas, key=lambda name: areas[name].mean())
+    places = np.arange(len(names))
+    fig, ax = plt.subplots(figsize=(6, 5), layout="constrained")
+    for place, name in zip(places, names, strict=True):
+        ax.plot(areas[name], np.full(areas[name].size, place), "|", color="0.7", ms=8)
+    ax.plot([areas[name].mean() for name in names], places, "o", color="C0", label="mean over the labels")
+    ax.plot([], [], "|", color="0.7", label="a label")
+    ax.set_yticks(places, names)
+    ax.set_xlabel("area under ROC on yeast")
+    ax.legend(loc="lower right", fontsize="small", frameon=False)
+    ax.spines[["top", "right"]].set_visible(False)
+    fig.savefig(folder / "overview.svg", metadata={"Date": None})
+    plt.close(fig)
+
+
 def main() -> None:
     """Fit all solvers and draw their figures."""
     matplotlib.use("svg")
@@ -57,6 +76,7 @@ def main() -> None:
     frequency, areas = areas_on_yeast()
     for name in areas:
         draw(name, frequency, areas, FIGURES)
+    draw_overview(areas, FIGURES)
 
 
 if __name__ == "__main__":

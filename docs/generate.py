@@ -91,6 +91,10 @@ def methods() -> str:
             "A method of a configuration is a solver with its settings, and perhaps a [threshold](thresholds.md), a "
             "projection before it and a calibration behind it. `mlrank explain NAME` prints what these pages say.",
             table(("solver", "certificate", "what it is, and when to use it"), rows),
+            "![Area under the ROC curve of every solver on yeast, the mean over its labels and each label]"
+            "(figures/overview.svg)",
+            "Default settings, the official split of yeast, one fit ([how it is drawn](../draw.py)): a first look, "
+            "and no ranking of methods, which takes several data sets, a search for each, and `mlrank compare`.",
             "## Certificates",
             "A fit stops on its certificate, never because its objective changed little; one that does not reach it is "
             "marked † in every table. `mlrank certify RUN` computes the certificates of stored models again, by slow "

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from mlrank.cli import main
+from mlrank.cli import app, main
+from mlrank.cli.datasets import app as datasets
 from mlrank.config import config_of, load_config
 
 ROOT = Path(__file__).parents[1]
@@ -210,6 +211,16 @@ def shown(notebook):
         kinds = [kind for data in given for kind in data]
         parts.append((cell["cell_type"], "".join(cell["source"]), kinds, [data.get("text/plain") for data in given]))
     return parts
+
+
+def test_the_page_of_commands_has_them_all():
+    listed = (DOCS / "commands.md").read_text("utf-8")
+    nested = {f"datasets {command.name}" for command in datasets.registered_commands}
+    commands = {command.name for command in app.registered_commands} | nested
+    aliases = {"datasets info": "`info NAME`"}
+    missing = [name for name in commands if f"`mlrank {name}" not in listed and aliases.get(name, "-") not in listed]
+    assert len(commands) > 15
+    assert missing == []
 
 
 def test_the_readme_is_short():

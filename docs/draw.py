@@ -62,7 +62,7 @@ def draw_overview(areas: dict[str, np.ndarray], folder: Path) -> None:
     ax.plot([], [], "|", color="0.7", label="a label")
     ax.set_yticks(places, names)
     ax.set_xlabel("area under ROC on yeast")
-    ax.legend(loc="lower right", fontsize="small", frameon=False)
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, fontsize="small", frameon=False)
     ax.spines[["top", "right"]].set_visible(False)
     fig.savefig(folder / "overview.svg", metadata={"Date": None})
     plt.close(fig)

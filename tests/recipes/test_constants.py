@@ -98,6 +98,7 @@ def test_the_verdict_comes_before_ours_and_on_the_papers_data_alone(recipe, over
     found = compare(recipe, recipe.data[1], records, constants)
     assert [cell.verdict for cell in found.cells] == ["not attainable as named", "matches", "not attainable as named"]
     assert found.cells[0].verdict in CELL_VERDICTS
+    assert not any(note.startswith("as printed") for note in found.notes)  # the column says it already
     assert "ours: matches, the paper's number in the 3 decimals" in found.cells[0].reason
     between = compare(recipe, recipe.data[1], records, {"f1_macro": {"x": np.array([0.6])}})
     assert {cell.verdict for cell in between.cells} == {"matches"}

@@ -5,11 +5,12 @@ bool with the labels of each row in rising order. Data sets decide by their size
 of n_samples * n_labels entries of sparse labels but `dense_labels`, and that asks for the room first.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csc_array, csr_array, issparse
+from scipy.sparse import csc_array, csr_array, issparse, vstack
 
 from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.room import check_room
@@ -27,6 +28,7 @@ __all__ = [
     "n_marks",
     "row_counts",
     "sparse_labels",
+    "stacked_labels",
     "take_columns",
     "top_of",
 ]
@@ -150,6 +152,15 @@ def labels_of(Y: LabelMatrix, row: int) -> list[int]:
 def labels_of_rows(Y: LabelMatrix, rows: Any) -> LabelMatrix:
     """Return the labels of some rows, in the order given."""
     return as_labels(Y[rows])
+
+
+def stacked_labels(parts: Sequence[LabelMatrix]) -> LabelMatrix:
+    """Return the labels of several parts one below the other, sparse if any part is."""
+    if len(parts) == 1:
+        return parts[0]
+    if any(map(issparse, parts)):
+        return as_labels(vstack([sparse_labels(part) for part in parts], format="csr"))
+    return np.concatenate(parts)
 
 
 def take_columns(Y: LabelMatrix, labels: IntArray) -> LabelMatrix:

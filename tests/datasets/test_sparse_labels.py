@@ -141,3 +141,23 @@ def test_a_file_of_very_many_labels_is_read_in_memory_linear_in_its_entries(tmp_
     assert (data.Y != expected).nnz == 0
     # As bools the labels alone would take 400 MB.
     assert peak < 60e6
+
+
+def test_tables_of_lists_and_frames_beside_sparse_labels(tmp_path, sparse):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "tags": [["b", "a"], [], ["c", "b"]]})
+    expected = [[True, True, False], [False, False, False], [False, True, True]]
+    found = load_dataset(frame, labels={"column": "tags"})
+    assert issparse(found.Y)
+    assert (found.label_names, found.Y.toarray().tolist()) == (("a", "b", "c"), expected)
+    assert "1 row has an empty list, no label" in found.notes
+    beside = load_dataset(frame[["x"]], labels=csr_array(np.array(expected)))
+    assert beside.Y.toarray().tolist() == expected
+    (tmp_path / "a.csv").write_text("x,tags\n1,b;a\n2,\n")
+    (tmp_path / "b.csv").write_text("x,tags\n3,c;b\n")
+    parts = load_dataset(tmp_path / "a.csv", test=tmp_path / "b.csv", labels={"column": "tags", "separator": ";"})
+    assert parts.Y.toarray().tolist() == expected
+    frame.loc[1, "tags"] = None
+    unknown = load_dataset(frame, labels={"column": "tags"})
+    assert not issparse(unknown.Y)
+    assert unknown.known.tolist() == [[True] * 3, [False] * 3, [True] * 3]

@@ -18,7 +18,7 @@ from mlrank.datasets.formats.names import read_labels, read_names, repeated
 from mlrank.datasets.formats.room import NAME_BYTES, check_columns
 from mlrank.datasets.formats.text import shown
 from mlrank.errors import UserError
-from mlrank.labels import LabelMatrix, as_labels, dense_labels
+from mlrank.labels import LabelMatrix, as_labels, stacked_labels
 from mlrank.room import check_room
 
 __all__ = [
@@ -269,9 +269,7 @@ def _different(what: str, widths: set[int]) -> str:
 
 
 def _labels_below(labels: Sequence[tuple[LabelMatrix, BoolArray | None]]) -> tuple[LabelMatrix, BoolArray | None]:
-    if all(issparse(part) for part, _ in labels):
-        return csr_array(vstack([part for part, _ in labels])), None
-    Y = np.vstack([dense_labels(part) for part, _ in labels])
+    Y = stacked_labels([part for part, _ in labels])
     if all(known is None for _, known in labels):
         return Y, None
     return Y, np.vstack([np.ones(part.shape, np.bool_) if known is None else known for part, known in labels])

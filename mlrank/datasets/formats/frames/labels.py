@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from mlrank.arrays import BoolArray
 from mlrank.datasets.columns import ListColumn
@@ -17,6 +18,7 @@ from mlrank.datasets.formats.names import matching_names, repeated
 from mlrank.datasets.formats.room import MOST_COLUMNS
 from mlrank.datasets.formats.text import plain_name, shown
 from mlrank.errors import UserError, unknown_name
+from mlrank.labels import LabelMatrix, as_labels
 from mlrank.room import check_room
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ _ENTRIES = _THERE | {"0", "False"}
 class LabelsRead(NamedTuple):
     """Y and known of each part, (n_rows, n_labels), the names, and notes."""
 
-    parts: list[tuple[BoolArray, BoolArray | None]]
+    parts: list[tuple[LabelMatrix, BoolArray | None]]
     names: tuple[str, ...]
     notes: list[str]
 
@@ -208,18 +210,22 @@ def read_list_column(tables: Sequence[Table], spec: ListColumn) -> LabelsRead:
         message = f"{len(unknown)} labels of column {shown(spec.column)} are not among the names listed: {listed}"
         raise UserError(message, tables[0].path)
     n_rows = sum(map(len, found))
-    check_room(2 * n_rows * len(names), f"{len(names)} labels of {n_rows} rows", tables[0].path)
+    if any(row is None for part in found for row in part):  # which entries are unknown is a mask of all
+        check_room(2 * n_rows * len(names), f"{len(names)} labels of {n_rows} rows", tables[0].path)
     places = {name: place for place, name in enumerate(names)}
     parts, n_empty = [], 0
     for rows in found:
-        Y, known = np.zeros((len(rows), len(names)), np.bool_), np.ones((len(rows), len(names)), np.bool_)
-        for row, labels in enumerate(rows):
-            if labels is None:
-                known[row] = False
-            else:
-                Y[row, [places[label] for label in labels]] = True
-                n_empty += not labels
-        parts.append((Y, None if known.all() else known))
+        shape = (len(rows), len(names))
+        marks = [sorted({places[label] for label in row}) if row else [] for row in rows]
+        starts = np.concatenate([[0], np.cumsum([len(row) for row in marks])]).astype(np.int32)
+        entries = np.fromiter((place for row in marks for place in row), np.int32, int(starts[-1]))
+        Y = as_labels(csr_array((np.ones(len(entries), np.bool_), entries, starts), shape=shape))
+        n_empty += sum(row is not None and not row for row in rows)
+        unknown_rows = [place for place, row in enumerate(rows) if row is None]
+        known = np.ones(shape, np.bool_) if unknown_rows else None
+        if known is not None:
+            known[unknown_rows] = False
+        parts.append((Y, known))
     notes = notes or [f"{len(names)} labels read from the lists in column {shown(spec.column)}"]
     if n_empty:
         notes.append(f"{n_empty} row{'s have' if n_empty > 1 else ' has'} an empty list, no label")

@@ -50,6 +50,7 @@ from mlrank.datasets.formats.room import check_columns
 from mlrank.datasets.formats.selection import listed
 from mlrank.datasets.formats.text import plain_name, shown
 from mlrank.errors import UserError, unknown_name
+from mlrank.labels import stacked_labels
 from mlrank.room import check_room
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def read_tables(
     made = as_dataset(
         source,
         X,
-        _stacked([Y for Y, _ in labels.parts]),
+        stacked_labels([Y for Y, _ in labels.parts]),
         labels.names,
         names,
         sizes,
@@ -162,7 +163,8 @@ def _numbers_alone(
         found.append(read)
         start += len(read.X)
     labels = LabelsRead([(part.Y, None if part.known.all() else part.known) for part in found], roles.labels, [])
-    return _stacked([part.X for part in found]), missing, [len(part.X) for part in found], labels
+    X = found[0].X if len(found) == 1 else np.concatenate([part.X for part in found])
+    return X, missing, [len(part.X) for part in found], labels
 
 
 def roles_of(source: Source, table: Table, labels_elsewhere: bool = False) -> Roles:
@@ -397,22 +399,17 @@ def _is_missing(table: Table, name: str, row: int) -> UserError:
 
 
 def _check_rows(source: Source, labels: LabelsRead, sizes: Sequence[int]) -> None:
-    found = [len(Y) for Y, _ in labels.parts]
+    found = [Y.shape[0] for Y, _ in labels.parts]
     if found != list(sizes):
         pairs = next((pair for pair in zip(found, sizes, strict=False) if pair[0] != pair[1]), (sum(found), sum(sizes)))
         raise UserError(f"the labels have {pairs[0]} rows, the features {pairs[1]}", source.parts[0])
-
-
-def _stacked(parts: Sequence[Any]) -> Any:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _known(labels: LabelsRead) -> BoolArray | None:
     if all(known is None for _, known in labels.parts):
         return None
     whole = [np.ones(Y.shape, np.bool_) if known is None else known for Y, known in labels.parts]
-    stacked: BoolArray = _stacked(whole)
-    return stacked
+    return np.concatenate(whole)
 
 
 def _feature_notes(columns: Sequence[Feature]) -> list[str]:

@@ -165,7 +165,9 @@ class BinarySVM:
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
         if self.squared or (self.kernel == "linear" and self.backend == "compiled"):
-            return float(n_samples) * n_features * n_labels, 16.0 * n_samples * n_features + 16.0 * n_samples * n_labels
+            # Signs and dual variables, which are sparse where labels are: beyond 2^28 entries.
+            labels = 16.0 * min(float(n_samples) * n_labels, 2.0**28)
+            return float(n_samples) * n_features * n_labels, 16.0 * n_samples * n_features + labels
         operations = float(n_samples) ** 2 * (n_features + n_labels)
         if self.kernel == "linear" and n_samples > GRAM_ROWS:
             return operations, 16.0 * n_samples * n_features

@@ -123,6 +123,7 @@ def method(name: str) -> str:
             "unknown label entries",
             "left out of fits" if able.uses_known else "refused, or absent labels with `unknown_labels: absent`",
         ),
+        ("sparse labels", "fitted as they are" if able.sparse_labels else "made dense, if there is the memory"),
         ("rows without labels", "used, the test rows among them (‡ in tables)" if able.uses_unlabeled else "not used"),
         ("rows it scores", "those that were there when it was fitted" if able.transductive else "any"),
         ("kernel", f"yes; {code(able.kernel)} unless set" if able.kernel else "no"),

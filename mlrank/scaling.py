@@ -309,11 +309,12 @@ class LogTermScaling:
 
 @dataclass(frozen=True)
 class LogTfidf:
-    """Take counts of terms by their logarithm and rarity: log(1 + count) log(n / df), rows then of length one.
+    """Take counts of terms by their logarithm and rarity, rows then of length one.
 
-    df is the number of the n training rows that have the term; a term of no row, or of every row, gets weight 0. A
-    value below 0, which is no count, is taken with its sign. After Salton & Buckley, "Term-weighting approaches in
-    automatic text retrieval", Information Processing & Management 24, 1988.
+    A count becomes log(1 + count) (log((1 + n) / (1 + df)) + 1), with df the number of the n training rows that have
+    the term; so no term has weight 0. A value below 0, which is no count, is taken with its sign. After Salton &
+    Buckley, "Term-weighting approaches in automatic text retrieval", Information Processing & Management 24, 1988; the
+    smoothed rarity is scikit-learn's.
     """
 
     def fit(self, X_train: Features) -> Scaling:
@@ -324,7 +325,7 @@ class LogTfidf:
             rows = np.bincount(X_train.indices[X_train.data != 0], minlength=d)
         else:
             rows = np.count_nonzero(X_train, axis=0)
-        return LogTermScaling(np.where(rows > 0, np.log(n / np.maximum(rows, 1)), 0.0))
+        return LogTermScaling(np.log((1 + n) / (1 + rows)) + 1)
 
 
 class TermBlock(NamedTuple):

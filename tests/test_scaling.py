@@ -54,15 +54,17 @@ def test_sparse_by_hand():
 
 def test_log_tfidf_by_hand():
     train = np.array([[1.0, 0, 3, 2], [0, 0, 1, 1], [0, 0, 0, 4], [2, 0, 0, 1]])
-    new = np.array([[1.0, 5, 1, 7], [0, 2, 0, 3], [-1, 0, 3, 0]])
-    # Terms 0 and 2 are in two of four rows, term 1 in none, term 3 in all: only the first two count, with log 2 each.
+    new = np.array([[1.0, 0, 1, 0], [0, 0, 0, 0], [-1, 3, 0, 7]])
+    # Of four rows terms 0 and 2 are in two, term 1 in none, term 3 in all.
+    some, none = np.log(5 / 3) + 1, np.log(5) + 1
     first = np.array([1.0, 0, 1, 0]) / np.sqrt(2)
-    third = np.array([-np.log(2), 0, np.log(4), 0]) / np.hypot(np.log(2), np.log(4))
+    third = np.array([-np.log(2) * some, np.log(4) * none, 0, np.log(8)])
+    expected = [first, np.zeros(4), third / np.sqrt((third**2).sum())]
     for kind in (np.asarray, csr_array):
         scaled = SCALERS["log_tfidf"]().fit(kind(train))(kind(new))
         assert issparse(scaled) == (kind is csr_array)
         dense = scaled.toarray() if issparse(scaled) else scaled
-        np.testing.assert_allclose(dense, [first, np.zeros(4), third], rtol=1e-14)
+        np.testing.assert_allclose(dense, expected, rtol=1e-14)
 
 
 def test_rows_by_hand():

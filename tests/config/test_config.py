@@ -297,7 +297,7 @@ def test_bad_method(method_lines, method, expected):
 
 M = "methods: {M: {solver: toy}}\n"
 TOP = (
-    "Known: baselines, datasets, display_names, methods, metrics, name, scale, search, seed, split, subset, "
+    "Known: baselines, datasets, display_names, methods, metrics, name, propensity, scale, search, seed, split, subset, "
     "unknown_labels."
 )
 
@@ -354,9 +354,9 @@ TOP = (
         (f"{REST}{M}seed: true\n", ["5:7: 'seed' must be a whole number, found true"]),
         (
             f"{REST}{M}scale: standrad\n",
-            ["5:8: unknown scale 'standrad'. Did you mean 'standard'? Known: l1, l2, minmax, none, standard."],
+            ["5:8: unknown scale 'standrad'. Did you mean 'standard'? Known: l1, l2, log_tfidf, minmax, none, standard."],
         ),
-        (f"{REST}{M}scale: ~\n", ["5:8: the scale must be one of l1, l2, minmax, none, standard; found null"]),
+        (f"{REST}{M}scale: ~\n", ["5:8: the scale must be one of l1, l2, log_tfidf, minmax, none, standard; found null"]),
         (f"{REST}{M}metrics: []\n", ["5:10: 'metrics' must be a list of one item or more, found an empty list"]),
         (f"{REST}{M}metrics: f1_macro\n", ["5:10: 'metrics' must be a list, found 'f1_macro'"]),
         (f"{REST}{M}metrics: [f1_macro, f1_micro, f1_macro]\n", ["5:31: the metric 'f1_macro' is listed twice"]),

@@ -5,9 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
+from mlrank.labels import as_labels
 from mlrank.search import Chain, Point, Task, TaskData, fits
 from mlrank.search.fits import work
+from mlrank.search.shared_memory import SharedData
 from mlrank.solvers import LinearModel
 from mlrank.solvers.base import FitInfo
 from mlrank.thresholds import THRESHOLDS
@@ -43,3 +46,14 @@ def test_a_dense_x_is_copied_once_beyond_the_rows_of_a_fold_where_it_is_scaled(s
         tracemalloc.stop()
     assert [result.error for result in results] == [None] * 3
     assert peak < (copies + 0.15) * X.nbytes
+
+
+def test_sparse_labels_are_mapped_as_they_are(tmp_path):
+    Y = as_labels(csr_array(np.array([[True, False, True], [False, False, False], [False, True, True]])))
+    for X in (np.eye(3), csr_array(np.eye(3))):
+        mapped = SharedData.write(tmp_path, TaskData(X, Y)).open()
+        assert isinstance(mapped.Y, csr_array)
+        assert mapped.Y.dtype == np.bool_
+        assert mapped.Y.toarray().tolist() == Y.toarray().tolist()
+        assert not mapped.Y.indices.flags.writeable
+        assert as_labels(mapped.Y) is mapped.Y

@@ -37,6 +37,7 @@ REASONS: Mapping[str, str] = {
         ("label_powerset", "rakel", "classifier_chains", "calibrated_ranking"),
         "the estimators inside give no certificate",
     ),
+    "label_tree": "models hold no multipliers of the rows of each node",
     "ml_loc": "its problem is not convex, and models hold no codes of the training rows",
     "matrix_completion": "models hold the completed labels and not the completed features",
     "hypergraph_spectral": "models hold directions and their classifier as one product",

@@ -33,6 +33,7 @@ SOLVERS: Imported[type[Any]] = Imported(
         "calibrated_ranking": "mlrank.solvers.baselines.calibrated_ranking:CalibratedRanking",
         "smse": "mlrank.solvers.propagation.smse:SMSE",
         "mcgf": "mlrank.solvers.propagation.mcgf:MCGF",
+        "label_tree": "mlrank.solvers.label_tree.label_tree:LabelTree",
         "shared_subspace": "mlrank.solvers.shared_subspace:SharedSubspace",
     }
 )

@@ -42,6 +42,7 @@ MODELS: Imported[type[Any]] = Imported(
         "low_rank_factors": "mlrank.solvers.models.linear:LowRankModel",
         "balanced_neighbors": "mlrank.solvers.neighbors.bknn:BalancedNeighbors",
         "ml_loc": "mlrank.solvers.ml_loc.ml_loc:LocModel",
+        "label_tree": "mlrank.solvers.label_tree.model:TreeModel",
         "neighbors": "mlrank.solvers.neighbors.knn:Neighbors",
         "counted_neighbors": "mlrank.solvers.neighbors.ml_knn:CountedNeighbors",
         "regressed_neighbors": "mlrank.solvers.neighbors.iblr:RegressedNeighbors",

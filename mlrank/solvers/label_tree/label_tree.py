@@ -1,0 +1,185 @@
+"""A tree of labels with a certified squared hinge machine for each child of each node.
+
+Balanced 2-means puts labels of similar rows into one branch (`mlrank.solvers.label_tree.tree`). Each child c of a node
+has a machine, with the node's rows, those of a label below the node, as examples, positive where the label is below c::
+
+    min_w  1/2 |w|**2 + C sum_i max(0, 1 - y_i w.x_i)**2          x_i with a feature 1 appended, the bias
+    max_a  sum_i a_i - 1/2 |sum_i a_i y_i x_i|**2 - sum_i a_i**2 / (4 C),   a >= 0
+
+so that negatives are those of siblings alone. The score of a label is a sum over the machines on the way to it from the
+root, of -max(0, 1 - z)**3 or of log 1 / (1 + exp(-z)) for the margin z: the logarithm of a product of probabilities.
+A model follows a beam of the best nodes for the best labels of a row; its ``decision_function`` goes through all nodes.
+
+`optimality` is the largest relative duality gap (P - D) / P of all machines, recomputed in float64 from the weights and
+multipliers; `objective` the sum of their P, and `n_iter` the most passes over its rows that a node took. Weights that
+`min_weight` leaves out come after: a note counts them.
+
+A fit costs the nonzeros of the rows, times the labels of a row, times the number of levels, log(n_labels) of them, a
+pass; memory holds X once more in float32, the node at work, and the weights. Weights are float32, for a tol below 1e-4
+float64.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from mlrank.arrays import as_features, read_only
+from mlrank.labels import columns_of
+from mlrank.solvers.base import (
+    CertificateKind,
+    FitInfo,
+    TrainingSet,
+    check_choices,
+    check_count,
+    check_not_negative,
+    check_positive,
+    relative_gap,
+)
+from mlrank.solvers.label_tree.model import SCORES, TreeModel
+from mlrank.solvers.label_tree.nodes import Machines, NodeRows, Weights, train_node
+from mlrank.solvers.label_tree.tree import Tree, grow, shape_of
+
+__all__ = ["LabelTree"]
+
+# No gap below it is sought in float32.
+FLOAT32_TOL = 1e-4
+# The most children that a node may have: a byte says which.
+MOST_CHILDREN = 256
+DRAWS = 100_003
+
+
+@dataclass(frozen=True)
+class LabelTree:
+    """A tree of labels, whose nodes choose among their children by linear machines.
+
+    Use it for thousands of labels and more: time grows with the logarithm of their number.
+
+    Parameters
+    ----------
+    C : float
+        Weight of the loss. Rows of unit length (``scale: l2``) are what the default is for.
+    branching : int
+        Children of a node, a power of 2 up to 256.
+    leaf : int
+        Labels of a leaf at most, up to 256. Larger leaves are slower to train, and a little more precise.
+    beam : int
+        Nodes of a level that prediction follows for the best labels.
+    scores : {"hinge", "logistic"}
+        How margins become scores: -max(0, 1 - z)**3, or the logarithm of 1 / (1 + exp(-z)).
+    min_weight : float
+        Weights that are not larger in size are left out of the model; 0 for none. Extreme multi-label programs take 0.1
+        for rows of unit length.
+    tol : float
+        Relative duality gap of each machine.
+    max_iter : int
+        Passes over the rows of a node at most.
+    seed : int
+        Of the first centers of labels, and the order of rows.
+
+    References
+    ----------
+    Prabhu et al., "Parabel: partitioned label trees for extreme classification", WWW 2018.
+    Yu, Zhong, Zhang, Chang & Dhillon, "PECOS: prediction for enormous and correlated output spaces", JMLR 23 (2022).
+    Hsieh et al., "A dual coordinate descent method for large-scale linear SVM", ICML 2008.
+    """
+
+    C: float = 1.0
+    branching: int = 16
+    leaf: int = 100
+    beam: int = 10
+    scores: str = "hinge"
+    min_weight: float = 0.0
+    tol: float = 1e-2
+    max_iter: int = 1000
+    seed: int = 0
+
+    SHARED: ClassVar[tuple[str, ...]] = ("branching", "leaf", "seed")
+    CERTIFICATE: ClassVar[CertificateKind | None] = "gap"
+    SPARSE_LABELS: ClassVar[bool] = True
+    BY_PLACE: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_positive(self, "C", "tol")
+        check_count(self, "branching", "leaf", "beam", "max_iter")
+        check_not_negative(self, "min_weight", "seed")
+        check_choices(self, {"scores": SCORES})
+        if self.branching < 2 or self.branching > MOST_CHILDREN or int(self.branching).bit_count() != 1:
+            raise ValueError(f"branching must be a power of 2 from 2 to {MOST_CHILDREN}, found {self.branching!r}")
+        if self.leaf > MOST_CHILDREN:
+            raise ValueError(f"leaf must be {MOST_CHILDREN} or less, found {self.leaf!r}")
+
+    def natural_cut(self, train: TrainingSet) -> float:
+        """Return the score of a label whose machine is undecided, the others on the way to it being certain."""
+        return -1.0 if self.scores == "hinge" else -float(np.log(2.0))
+
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        """Return how operations and bytes of a fit grow with the shape of the training set, dense rows assumed."""
+        levels = 1 + len(shape_of(n_labels, int(self.branching), int(self.leaf))[1])
+        cells = float(n_samples) * n_features
+        return 40.0 * cells * self.branching * levels, 16.0 * cells + 8.0 * n_features * n_labels
+
+    def prepare(self, train: TrainingSet) -> Tree:
+        """Return the tree of the labels of `train`."""
+        rng = np.random.default_rng(self.seed)
+        return grow(as_features(csr_array(train.X)), train.sparse_Y, int(self.branching), int(self.leaf), rng)
+
+    def fit(self, train: TrainingSet, prepared: Tree | None = None) -> TreeModel:
+        """Grow the tree of labels, then train the machines of each node."""
+        tree = self.prepare(train) if prepared is None else prepared
+        machines = Machines(float(self.C), float(self.tol), int(self.max_iter), float(self.min_weight))
+        rows = self._rows(train, tree)
+        nodes: list[Weights] = []
+        for level in range(tree.level_sizes.size):
+            bounds, child_ptr = tree.bounds(level), tree.child_ptr(level)
+            for begin, end in zip(child_ptr[:-1].tolist(), child_ptr[1:].tolist(), strict=True):
+                nodes.append(train_node(rows, bounds[begin : end + 1], machines, 31 * len(nodes)))
+        return _model(self, train, tree, nodes)
+
+    def _rows(self, train: TrainingSet, tree: Tree) -> NodeRows:
+        X, columns = as_features(csr_array(train.X)), columns_of(train.sparse_Y)
+        values = X.data.astype(np.float32 if self.tol >= FLOAT32_TOL else np.float64)
+        return NodeRows(
+            *(read_only(X.indptr), read_only(X.indices), values),
+            *(columns.indptr.astype(np.int64), read_only(columns.indices), tree.order),
+            draws=np.random.default_rng(self.seed).random(DRAWS),
+            local_row=np.full(X.shape[0], -1, np.int32),
+            local_feature=np.full(X.shape[1], -1, np.int32),
+        )
+
+
+def _model(solver: LabelTree, train: TrainingSet, tree: Tree, nodes: list[Weights]) -> TreeModel:
+    primal, dual = (np.concatenate([getattr(node, name) for node in nodes]) for name in ("primal", "dual"))
+    gap = max(relative_gap(*pair) for pair in zip(primal.tolist(), dual.tolist(), strict=True))
+    notes, n_passes = _notes(solver, train, nodes), max(node.n_passes for node in nodes)
+    node_ptr = np.cumsum([0, *(node.weights.size for node in nodes)])
+    bias = np.concatenate([node.bias for node in nodes])
+    # Parts are let go as soon as they are joined: a model is not held twice.
+    features, children, weights = ([node[which] for node in nodes] for which in range(3))
+    nodes.clear()
+    return TreeModel(
+        *(tree.order, tree.leaf_ptr, tree.widths, node_ptr),
+        *(_joined(features), _joined(children), _joined(weights), bias),
+        n_features=train.n_features,
+        beam=int(solver.beam),
+        scores=solver.scores,
+        info=FitInfo(n_passes, float(primal.sum()), gap, gap <= solver.tol, notes),
+    )
+
+
+def _joined(parts: list[Any]) -> Any:
+    joined = np.concatenate(parts)
+    parts.clear()
+    return joined
+
+
+def _notes(solver: LabelTree, train: TrainingSet, nodes: list[Weights]) -> tuple[str, ...]:
+    notes: list[str] = []
+    if dropped := sum(node.n_dropped for node in nodes):
+        n_weights = dropped + sum(node.weights.size for node in nodes)
+        notes.append(f"left out {dropped} of {n_weights} weights, which are {solver.min_weight:g} or less in size")
+    unseen = train.n_labels - int(np.unique(train.sparse_Y.indices).size)
+    if unseen:
+        notes.append(f"{unseen} of {train.n_labels} labels have no row: they are scored as their siblings' negatives")
+    return tuple(notes)

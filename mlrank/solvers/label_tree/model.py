@@ -1,0 +1,248 @@
+"""The model of a label tree: weights by node, all scores of a row, and its best ones by beam search."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.sparse import csr_array
+
+from mlrank.arrays import Features, FloatArray, IntArray, as_features, in_pieces, read_only
+from mlrank.compiled import njit
+from mlrank.labels import TopScores
+from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta
+from mlrank.solvers.label_tree.tree import Tree
+
+__all__ = ["SCORES", "TreeModel"]
+
+# How the margin z of a child becomes the logarithm of a probability.
+SCORES = ("hinge", "logistic")
+
+
+@dataclass(frozen=True)
+class TreeModel:
+    """Scores are sums along the way from the root to a label.
+
+    Parameters
+    ----------
+    order, leaf_ptr, widths : of the `Tree`
+    node_ptr : (n_nodes + 1,) int64 ndarray
+        The weights of node i, level by level from the root, are ``weights[node_ptr[i]:node_ptr[i + 1]]``.
+    features, children, weights : int32, uint8 and float ndarrays
+        Each weight with its feature, which rises within a node, and the place of its child in the node.
+    bias : float ndarray, of all children, level by level
+    n_features : int
+    beam : int, nodes of each level that `top_scores` follows
+    scores : one of SCORES
+    info : FitInfo
+    """
+
+    order: IntArray
+    leaf_ptr: IntArray
+    widths: IntArray
+    node_ptr: IntArray
+    features: npt.NDArray[np.int32]
+    children: npt.NDArray[np.uint8]
+    weights: FloatArray
+    bias: FloatArray
+    n_features: int
+    beam: int
+    scores: str
+    info: FitInfo
+
+    def __post_init__(self) -> None:
+        tree = Tree(self.order, self.leaf_ptr, self.widths)
+        _require(self.order.ndim == self.leaf_ptr.ndim == self.widths.ndim == 1, "arrays of one dimension")
+        _require(np.array_equal(np.sort(self.order), np.arange(self.order.size)), "an order that has each label once")
+        _require(((self.widths >= 2) & (self.widths <= 256)).all() and self.widths.size < 64, "widths from 2 to 256")
+        _require(float(np.prod(self.widths.astype(float))) == self.leaf_ptr.size - 1, "as many leaves as widths give")
+        _require(_rises(self.leaf_ptr, self.order.size), "leaves that follow one another")
+        _require(int(np.diff(self.leaf_ptr).max()) <= 256, "256 labels a leaf at most")
+        _require(self.node_ptr.size == int(tree.level_sizes.sum()) + 1, "as many nodes as widths give")
+        _require(_rises(self.node_ptr, self.weights.size), "weights node by node")
+        _require(self.features.size == self.children.size == self.weights.size, "a feature and a child for each weight")
+        _require(self.bias.size == int(tree.level_sizes[1:].sum()) + self.order.size, "a bias for each child")
+        _require(self.scores in SCORES and self.beam >= 1 and self.n_features >= 1, "settings that there are")
+        inside = self.features.size == 0 or 0 <= self.features.min() <= self.features.max() < self.n_features
+        _require(bool(inside), "features below n_features")
+        counts = np.diff(self.leaf_ptr)
+        of_node = np.concatenate([np.repeat(self.widths, tree.level_sizes[:-1]), counts])
+        used = np.diff(self.node_ptr)
+        _require((self.children < np.repeat(of_node, used)).all(), "children that the node has")
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.order.size)
+
+    @property
+    def tree(self) -> Tree:
+        """The tree alone."""
+        return Tree(self.order, self.leaf_ptr, self.widths)
+
+    def decision_function(self, X: Features) -> FloatArray:
+        """Return scores (n_samples, n_labels), by all nodes and not a beam alone."""
+        rows = self._rows(X)
+        found = np.empty((rows.shape[0], self.n_labels))
+        self._follow(rows, self._searched[-1], found, np.empty((0, 0)), np.empty((0, 0), np.int32))
+        return found
+
+    def top_scores(self, X: Features, k: int) -> TopScores:
+        """Return the best `k` labels of each row that a beam finds.
+
+        Of the children of the nodes in the beam, the best `beam` are the next ones; a beam that holds fewer than `k`
+        labels at its end is made larger. A row costs the weights of beam * n_levels nodes that its features meet.
+        """
+        rows, k = self._rows(X), min(k, self.n_labels)
+        *_, smallest, n_leaves = self._searched
+        beam = min(max(self.beam, -(-k // smallest)), n_leaves)
+        scores, labels = np.empty((rows.shape[0], k)), np.empty((rows.shape[0], k), np.int32)
+        self._follow(rows, beam, np.empty((0, 0)), scores, labels)
+        return TopScores(labels, scores)
+
+    @cached_property
+    def _searched(self) -> tuple[Any, ...]:
+        """What a search goes through, as compiled loops take it: (tree and weights), widest node, leaves of fewest."""
+        tree, counts = self.tree, np.diff(self.leaf_ptr)
+        parts: list[Any] = [self.order, self.leaf_ptr, self.widths, tree.level_sizes, self.node_ptr]
+        parts += [self.features, self.children, self.weights, self.bias]
+        widest = max([int(counts.max()), *self.widths.tolist()])
+        return tuple(read_only(part) for part in parts), widest, max(int(counts.min()), 1), int(tree.level_sizes.max())
+
+    def _follow(
+        self, X: csr_array, beam: int, every: FloatArray, best: FloatArray, labels: npt.NDArray[np.int32]
+    ) -> None:
+        """Fill `every` with the scores of all labels, or `best` and `labels` with the best ones."""
+        parts, widest, *_ = self._searched
+        cost = 40.0 * (1 + X.nnz / max(X.shape[0], 1)) * beam * (1 + self.widths.size) + 40.0 * beam * widest
+        kind = SCORES.index(self.scores)
+        for piece in in_pieces(X.shape[0], cost):
+            rows = X.indptr, X.indices, X.data, piece.start, piece.stop
+            _search(*rows, *parts, kind, beam, widest, every, best, labels)
+
+    def _rows(self, X: Features) -> csr_array:
+        X = as_features(X)
+        if X.shape[1] != self.n_features:
+            raise ValueError(f"X has {X.shape[1]} features, the model {self.n_features}")
+        rows: csr_array = read_only(as_features(csr_array(X)))
+        return rows
+
+    def arrays(self) -> ModelArrays:
+        """Return the tree and its weights."""
+        names = ("order", "leaf_ptr", "widths", "node_ptr", "features", "children", "weights", "bias")
+        return {name: getattr(self, name) for name in names}
+
+    def meta(self) -> ModelMeta:
+        """Return the kind of model and how it is searched."""
+        return {"model": "label_tree", "n_features": self.n_features, "beam": self.beam, "scores": self.scores}
+
+
+def _rises(ptr: IntArray, end: int) -> bool:
+    return bool(ptr.size and ptr[0] == 0 and ptr[-1] == end and (np.diff(ptr) >= 0).all())
+
+
+def _require(condition: Any, expected: str) -> None:
+    if not condition:
+        raise ValueError(f"a label tree needs {expected}")
+
+
+@njit(cache=True)
+def _search(  # type: ignore[no-untyped-def]
+    row_ptr,
+    row_features,
+    row_values,
+    begin,
+    end,
+    order,
+    leaf_ptr,
+    widths,
+    level_sizes,
+    node_ptr,
+    features,
+    children,
+    weights,
+    bias,
+    kind,
+    beam,
+    widest,
+    every,
+    best,
+    labels,
+):
+    """Follow the best nodes of each level; write the scores of all labels met, if `every` is not empty, or the best."""
+    n_levels = level_sizes.size
+    nodes, scores = np.zeros(beam, np.int64), np.zeros(beam)
+    next_nodes, next_scores = np.zeros(beam, np.int64), np.zeros(beam)
+    margins = np.empty(widest)
+    n_best = best.shape[1]
+    for i in range(begin, end):
+        nodes[0], scores[0], n_nodes = 0, 0.0, 1
+        node_base, bias_base = 0, 0
+        for level in range(n_levels):
+            last = level == n_levels - 1
+            n_next = 0
+            for b in range(n_nodes):
+                node = nodes[b]
+                first = leaf_ptr[node] if last else node * widths[level]
+                width = leaf_ptr[node + 1] - first if last else widths[level]
+                for c in range(width):
+                    margins[c] = bias[bias_base + first + c]
+                low, high = node_ptr[node_base + node], node_ptr[node_base + node + 1]
+                for t in range(row_ptr[i], row_ptr[i + 1]):
+                    # The features of both rise: the search goes on where the last one ended.
+                    feature, left, right = row_features[t], low, high
+                    while left < right:
+                        middle = (left + right) // 2
+                        if features[middle] < feature:
+                            left = middle + 1
+                        else:
+                            right = middle
+                    low = left
+                    if low == high:
+                        break
+                    while low < high and features[low] == feature:
+                        margins[children[low]] += row_values[t] * weights[low]
+                        low += 1
+                for c in range(width):
+                    z = margins[c]
+                    if kind == 0:
+                        found = scores[b] - max(1.0 - z, 0.0) ** 3
+                    elif z > 0:
+                        found = scores[b] - np.log1p(np.exp(-z))
+                    else:
+                        found = scores[b] + z - np.log1p(np.exp(z))
+                    child = first + c
+                    if not last:
+                        n_next = _insert(next_scores, next_nodes, n_next, found, child)
+                    elif every.size > 0:
+                        every[i, order[child]] = found
+                    else:
+                        n_next = _insert(best[i], labels[i], n_next, found, order[child])
+            if not last:
+                nodes, next_nodes = next_nodes, nodes
+                scores, next_scores = next_scores, scores
+                n_nodes = n_next
+                node_base += level_sizes[level]
+                bias_base += level_sizes[level + 1]
+            elif every.size == 0:
+                for at in range(n_next, n_best):
+                    best[i, at], labels[i, at] = -np.inf, -1
+
+
+@njit(cache=True)
+def _insert(scores, items, n, score, item):  # type: ignore[no-untyped-def]
+    """Insert an item into a list that falls by score, and rises by number where scores are equal; return its length.
+
+    What falls off the end of a full list is lost.
+    """
+    if n == scores.size:
+        if n == 0 or score < scores[n - 1] or (score == scores[n - 1] and item > items[n - 1]):
+            return n
+        n -= 1
+    at = n
+    while at > 0 and (scores[at - 1] < score or (scores[at - 1] == score and items[at - 1] > item)):
+        scores[at], items[at] = scores[at - 1], items[at - 1]
+        at -= 1
+    scores[at], items[at] = score, item
+    return n + 1

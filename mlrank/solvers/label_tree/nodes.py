@@ -1,0 +1,296 @@
+"""The problem of one node: a squared hinge machine for each child, all children at once.
+
+Rows and features are numbered anew within the node, so that its weights (features, children) lie together: a value of a
+row meets the weights of all children in one or two lines of cache. All machines take the same steps of dual coordinate
+descent (Hsieh et al. 2008, algorithm 1), without shrinking: nearly every row moves some child.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from mlrank import arrays
+from mlrank.arrays import FloatArray, IntArray
+from mlrank.compiled import njit
+
+__all__ = ["Machines", "NodeRows", "Weights", "train_node"]
+
+# Sweeps go on until no gradient is above this, then gaps are computed; where one is too large, the bound shrinks.
+GRADIENT, SMALLER = 0.1, 0.3
+
+
+@dataclass(frozen=True)
+class NodeRows:
+    """What the nodes of one fit share.
+
+    Parameters
+    ----------
+    row_ptr, features, values : the rows as CSR, values float32 or float64
+    label_ptr, label_rows : the rows of each label
+    order : (n_labels,) labels as they lie in the tree
+    draws : (n,) random numbers in [0, 1)
+    local_row, local_feature : (n_samples,) and (n_features,) int32 ndarrays of -1, as they are again after each node
+    """
+
+    row_ptr: npt.NDArray[np.int32]
+    features: npt.NDArray[np.int32]
+    values: npt.NDArray[Any]
+    label_ptr: IntArray
+    label_rows: npt.NDArray[np.int32]
+    order: IntArray
+    draws: FloatArray
+    local_row: npt.NDArray[np.int32]
+    local_feature: npt.NDArray[np.int32]
+
+
+class Machines(NamedTuple):
+    """How the machines of a node are solved."""
+
+    C: float
+    tol: float
+    max_iter: int
+    min_weight: float
+
+
+class Weights(NamedTuple):
+    """The weights of a node that are not left out, and how far its machines are from the optimum.
+
+    features, children, weights : (n,) int32, uint8 and float, by rising feature and child; bias : (n_children,)
+    primal, dual : (n_children,) float64, of the weights before any were left out
+    n_passes, n_dropped : int
+    """
+
+    features: npt.NDArray[np.int32]
+    children: npt.NDArray[np.uint8]
+    weights: npt.NDArray[Any]
+    bias: npt.NDArray[Any]
+    primal: FloatArray
+    dual: FloatArray
+    n_passes: int
+    n_dropped: int
+
+
+def train_node(rows: NodeRows, bounds: IntArray, machines: Machines, turn: int) -> Weights:
+    """Train the machines of a node, whose child c has the labels ``order[bounds[c]:bounds[c + 1]]`` below it.
+
+    Its rows are those with a label below it; `turn` says where random numbers begin.
+    """
+    ptr, features, values, signs, own = _gather(
+        *(rows.row_ptr, rows.features, rows.values, rows.label_ptr, rows.label_rows, rows.order),
+        *(bounds, rows.local_row, rows.local_feature),
+    )
+    n_children = bounds.size - 1
+    alpha = np.zeros_like(signs)
+    weights = np.zeros((own.size + 1, n_children), rows.values.dtype)
+    squares = np.zeros(len(signs))
+    primal, dual = np.zeros(n_children), np.zeros(n_children)
+    live = np.ones(n_children, np.int8)
+    state = np.array([GRADIENT, 0.0])  # the bound on gradients, and passes so far
+    cost = 2.0 * (values.size + 4 * len(signs)) * n_children
+    at_once = max(1, int(arrays.PIECE / max(cost, 1.0)))
+    while live.any() and state[1] < machines.max_iter:
+        passes = min(at_once, int(machines.max_iter - state[1]))
+        _descend(
+            *(ptr, features, values, signs, squares, alpha, weights, primal, dual, live, state),
+            *(rows.draws, turn, machines.C, machines.tol, passes, int(machines.max_iter)),
+        )
+    kept = _select(weights, own, machines.min_weight)
+    return Weights(kept[0], kept[1], kept[2], weights[-1].copy(), primal, dual, int(state[1]), int(kept[3]))
+
+
+@njit(cache=True)
+def _gather(row_ptr, features, values, label_ptr, label_rows, order, bounds, local_row, local_feature):  # type: ignore[no-untyped-def]
+    """Return (ptr, features, values, signs, own): the rows below a node, features numbered as in `own`."""
+    n_children = bounds.size - 1
+    n_marks = 0
+    for place in range(bounds[0], bounds[n_children]):
+        n_marks += label_ptr[order[place] + 1] - label_ptr[order[place]]
+    rows, n_rows, size = np.empty(n_marks, np.int64), 0, 0
+    for place in range(bounds[0], bounds[n_children]):
+        for s in range(label_ptr[order[place]], label_ptr[order[place] + 1]):
+            row = label_rows[s]
+            if local_row[row] < 0:
+                local_row[row] = n_rows
+                rows[n_rows] = row
+                n_rows += 1
+                size += row_ptr[row + 1] - row_ptr[row]
+    signs = np.full((n_rows, n_children), -1, values.dtype)
+    for child in range(n_children):
+        for place in range(bounds[child], bounds[child + 1]):
+            for s in range(label_ptr[order[place]], label_ptr[order[place] + 1]):
+                signs[local_row[label_rows[s]], child] = 1
+    seen, n_seen = np.empty(min(size, local_feature.size), np.int32), 0
+    for r in range(n_rows):
+        for t in range(row_ptr[rows[r]], row_ptr[rows[r] + 1]):
+            if local_feature[features[t]] < 0:
+                local_feature[features[t]] = 0
+                seen[n_seen] = features[t]
+                n_seen += 1
+    own = np.sort(seen[:n_seen])
+    for i in range(n_seen):
+        local_feature[own[i]] = i
+    ptr, found, numbers = np.zeros(n_rows + 1, np.int64), np.empty(size, np.int32), np.empty(size, values.dtype)
+    filled = 0
+    for r in range(n_rows):
+        for t in range(row_ptr[rows[r]], row_ptr[rows[r] + 1]):
+            found[filled] = local_feature[features[t]]
+            numbers[filled] = values[t]
+            filled += 1
+        ptr[r + 1] = filled
+    for r in range(n_rows):
+        local_row[rows[r]] = -1
+    for i in range(n_seen):
+        local_feature[own[i]] = -1
+    return ptr, found, numbers, signs, own
+
+
+@njit(cache=True)
+def _descend(  # type: ignore[no-untyped-def]
+    ptr,
+    features,
+    values,
+    signs,
+    squares,
+    alpha,
+    weights,
+    primal,
+    dual,
+    live,
+    state,
+    draws,
+    turn,
+    C,
+    tol,
+    passes,
+    max_iter,
+):
+    """Make up to so many passes; a child whose gap is at most `tol` is no longer live.
+
+    The last row of `weights` is the bias: every row has a feature more, of value 1.
+    """
+    n_rows, n_children = signs.shape
+    n_features = weights.shape[0] - 1
+    if state[1] == 0:
+        for i in range(n_rows):
+            square = 1.0
+            for t in range(ptr[i], ptr[i + 1]):
+                square += float(values[t]) * float(values[t])
+            squares[i] = square
+    order = np.empty(n_rows, np.int64)
+    one = weights.dtype.type(1)
+    ridge = weights.dtype.type(1 / (2 * C))
+    score, step = np.empty(n_children, weights.dtype), np.empty(n_children, weights.dtype)
+    on = live.astype(weights.dtype)
+    for _ in range(passes):
+        for i in range(n_rows):
+            order[i] = i
+        for i in range(n_rows - 1, 0, -1):
+            j = int(draws[(turn + int(state[1]) * 7919 + i) % draws.size] * (i + 1))
+            order[i], order[j] = order[j], order[i]
+        worst = weights.dtype.type(0)
+        for i in order:
+            for c in range(n_children):
+                score[c] = weights[n_features, c]
+            for t in range(ptr[i], ptr[i + 1]):
+                row, x = weights[features[t]], values[t]
+                for c in range(n_children):
+                    score[c] += x * row[c]
+            scale = weights.dtype.type(1 / (squares[i] + 1 / (2 * C)))
+            mine, sign = alpha[i], signs[i]
+            largest = weights.dtype.type(0)
+            for c in range(n_children):
+                gradient = sign[c] * score[c] - one + ridge * mine[c]
+                changed = max(mine[c] - gradient * scale, weights.dtype.type(0))
+                moved = (changed - mine[c]) * on[c]
+                # Where the bound of 0 does not stop it this is the gradient, else less.
+                largest = max(largest, abs(moved))
+                mine[c] += moved
+                step[c] = moved * sign[c]
+            if largest > 0:
+                worst = max(worst, largest / scale)
+                row = weights[n_features]
+                for c in range(n_children):
+                    row[c] += step[c]
+                for t in range(ptr[i], ptr[i + 1]):
+                    row, x = weights[features[t]], values[t]
+                    for c in range(n_children):
+                        row[c] += x * step[c]
+        state[1] += 1
+        if worst <= state[0] or state[1] >= max_iter:
+            _certify(ptr, features, values, signs, alpha, weights, primal, dual, live, C)
+            left = 0
+            for c in range(n_children):
+                if live[c] and primal[c] - dual[c] <= tol * primal[c]:
+                    live[c] = 0
+                left += live[c]
+                on[c] = live[c]
+            if left == 0:
+                return
+            state[0] *= SMALLER
+
+
+@njit(cache=True)
+def _certify(ptr, features, values, signs, alpha, weights, primal, dual, live, C):  # type: ignore[no-untyped-def]
+    """Set the weights of live children to those of their multipliers, and their objectives, all sums in float64."""
+    n_rows, n_children = signs.shape
+    n_features = weights.shape[0] - 1
+    exact = np.zeros((n_features + 1, n_children))
+    linear, score = np.zeros(n_children), np.empty(n_children)
+    for i in range(n_rows):
+        for c in range(n_children):
+            a = float(alpha[i, c])
+            score[c] = a * signs[i, c]
+            linear[c] += a - a * a / (4 * C)
+            exact[n_features, c] += score[c]
+        for t in range(ptr[i], ptr[i + 1]):
+            row, x = exact[features[t]], float(values[t])
+            for c in range(n_children):
+                row[c] += x * score[c]
+    loss, square = np.zeros(n_children), np.zeros(n_children)
+    for f in range(n_features + 1):
+        for c in range(n_children):
+            linear[c] -= 0.5 * exact[f, c] ** 2
+            if live[c]:
+                weights[f, c] = exact[f, c]
+            square[c] += float(weights[f, c]) ** 2
+    for i in range(n_rows):
+        for c in range(n_children):
+            score[c] = weights[n_features, c]
+        for t in range(ptr[i], ptr[i + 1]):
+            row, x = weights[features[t]], float(values[t])
+            for c in range(n_children):
+                score[c] += x * row[c]
+        for c in range(n_children):
+            slack = max(1.0 - signs[i, c] * score[c], 0.0)
+            loss[c] += slack * slack
+    for c in range(n_children):
+        if live[c]:
+            primal[c] = 0.5 * square[c] + C * loss[c]
+            dual[c] = linear[c]
+
+
+@njit(cache=True)
+def _select(weights, own, min_weight):  # type: ignore[no-untyped-def]
+    """Return (features, children, weights) of the weights above `min_weight` in size, and how many are not."""
+    n_features, n_children = own.size, weights.shape[1]
+    n_kept, dropped = 0, 0
+    for f in range(n_features):
+        for c in range(n_children):
+            if abs(weights[f, c]) > min_weight:
+                n_kept += 1
+            elif weights[f, c] != 0:
+                dropped += 1
+    features, children, numbers = (
+        np.empty(n_kept, np.int32),
+        np.empty(n_kept, np.uint8),
+        np.empty(n_kept, weights.dtype),
+    )
+    at = 0
+    for f in range(n_features):
+        for c in range(n_children):
+            if abs(weights[f, c]) > min_weight:
+                features[at], children[at], numbers[at] = own[f], c, weights[f, c]
+                at += 1
+    return features, children, numbers, dropped

@@ -1,0 +1,251 @@
+"""The label tree against a plain second implementation: its nodes' optima, its scores, and its beam."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+
+from mlrank.labels import top_of
+from mlrank.models.parts import pack, restore
+from mlrank.solvers import SOLVERS, TrainingSet
+from mlrank.solvers.label_tree.label_tree import LabelTree
+from mlrank.solvers.label_tree.tree import grow, shape_of
+
+SMALL = {"branching": 4, "leaf": 4}
+
+
+def problem(n=120, d=15, k=30, seed=0):
+    rng = np.random.default_rng(seed)
+    Y = np.zeros((n, k), bool)
+    for row in range(n):
+        Y[row, rng.choice(k, 3, replace=False)] = True
+    X = Y @ rng.standard_normal((k, d)) + 0.3 * rng.standard_normal((n, d))
+    X[rng.random(X.shape) < 0.3] = 0.0
+    return X / np.linalg.norm(X, axis=1, keepdims=True), Y
+
+
+def nodes_of(model):
+    """Yield (label sets of the children, their weights, their bias, path) of each node, by following the tree down."""
+    sizes = [1, *np.cumprod(model.widths)]
+    node, bias_at = 0, 0
+    for level, count in enumerate(sizes):
+        n_below = (len(model.leaf_ptr) - 1) // count
+        for here in range(count):
+            ends = model.leaf_ptr[here * n_below : (here + 1) * n_below + 1]
+            if level == len(model.widths):
+                places = np.arange(ends[0], ends[-1] + 1)
+            else:
+                places = ends[:: n_below // model.widths[level]]
+            children = [model.order[a:b] for a, b in pairwise(places)]
+            weights = np.zeros((len(children), model.n_features))
+            for t in range(model.node_ptr[node], model.node_ptr[node + 1]):
+                weights[model.children[t], model.features[t]] = model.weights[t]
+            yield children, weights, model.bias[bias_at : bias_at + len(children)].astype(float)
+            node, bias_at = node + 1, bias_at + len(children)
+
+
+def primal(w, X, signs, C):
+    slack = np.maximum(0, 1 - signs * (X @ w[:-1] + w[-1]))
+    return 0.5 * w @ w + C * (slack**2).sum()
+
+
+def best(X, signs, C):
+    rows = np.column_stack([X, np.ones(len(X))])
+
+    def both(w):
+        slack = np.maximum(0, 1 - signs * (rows @ w))
+        return 0.5 * w @ w + C * (slack**2).sum(), w - 2 * C * rows.T @ (signs * slack)
+
+    found = minimize(both, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10})
+    return found.x
+
+
+def machines(model, X, Y):
+    """Yield (rows, signs, weights with the bias last) of each machine, from the definition of the method."""
+    for children, weights, bias in nodes_of(model):
+        below = [Y[:, child].any(axis=1) for child in children]
+        rows = np.flatnonzero(np.any(below, axis=0))
+        for child, w, b in zip(below, weights, bias, strict=True):
+            yield X[rows], np.where(child[rows], 1.0, -1.0), np.append(w, b)
+
+
+def plain_scores(model, X, beam=None):
+    """Scores of all labels by walking the tree; with a beam, of those it meets, and -inf elsewhere."""
+    nodes, scores = list(nodes_of(model)), np.full((len(X), model.order.size), -np.inf)
+    starts = np.cumsum([0, 1, *np.cumprod(model.widths)])
+    for i, x in enumerate(X):
+        level_scores = {0: 0.0}
+        for level in range(len(model.widths) + 1):
+            found = {}
+            for here, above in level_scores.items():
+                children, weights, bias = nodes[starts[level] + here]
+                first = here * model.widths[level] if level < len(model.widths) else 0
+                for c, child in enumerate(children):
+                    z = weights[c] @ x + bias[c]
+                    step = -(max(0.0, 1 - z) ** 3) if model.scores == "hinge" else -np.logaddexp(0.0, -z)
+                    if level == len(model.widths):
+                        scores[i, child[0]] = above + step
+                    else:
+                        found[first + c] = above + step
+            ranked = sorted(found, key=lambda node: (-found[node], node))
+            level_scores = {node: found[node] for node in ranked[:beam]}
+    return scores
+
+
+@pytest.mark.parametrize("C", [1.0, 8.0])
+def test_every_machine_is_the_optimum_of_its_own_problem(C):
+    X, Y = problem()
+    model = LabelTree(C=C, tol=1e-9, max_iter=20_000, **SMALL).fit(TrainingSet(X, Y))
+    assert model.info.converged
+    total = 0.0
+    for rows, signs, w in machines(model, X, Y):
+        np.testing.assert_allclose(w, best(rows, signs, C), atol=2e-4 * np.abs(w).max())
+        total += primal(w, rows, signs, C)
+    assert model.info.objective == pytest.approx(total, rel=1e-9)
+
+
+def test_no_machine_is_farther_from_its_optimum_than_the_certificate_says():
+    X, Y = problem(seed=1)
+    info_of = {}
+    for tol in (0.01, 2e-4):
+        model = LabelTree(tol=tol, **SMALL).fit(TrainingSet(csr_array(X), csr_array(Y)))
+        apart, total = [], 0.0
+        for rows, signs, w in machines(model, X, Y):
+            reached, least = primal(w, rows, signs, 1.0), primal(best(rows, signs, 1.0), rows, signs, 1.0)
+            apart.append((reached - least) / reached)
+            total += reached
+        assert max(apart) <= model.info.optimality <= tol
+        assert model.info.objective == pytest.approx(total, rel=1e-5)
+        info_of[tol] = model.info
+    assert info_of[0.01].n_iter < info_of[2e-4].n_iter
+    one = LabelTree(tol=1e-3, max_iter=1, **SMALL).fit(TrainingSet(X, Y)).info
+    assert (one.n_iter, one.converged) == (1, False)
+    assert one.optimality > 1e-3
+
+
+def test_machines_do_not_depend_on_how_many_passes_a_call_makes(monkeypatch):
+    from mlrank import arrays
+
+    train = TrainingSet(*problem())
+    whole = LabelTree(**SMALL).fit(train)
+    monkeypatch.setattr(arrays, "PIECE", 10.0)
+    assert LabelTree(**SMALL).fit(train).weights.tobytes() == whole.weights.tobytes()
+
+
+@pytest.mark.parametrize("scores", ["hinge", "logistic"])
+def test_scores_are_sums_along_the_way_from_the_root(scores):
+    X, Y = problem()
+    model = LabelTree(scores=scores, **SMALL).fit(TrainingSet(X, Y))
+    assert model.widths.tolist() == [2, 4]
+    expected = plain_scores(model, X[:20])
+    np.testing.assert_allclose(model.decision_function(X[:20]), expected, rtol=1e-9)
+    np.testing.assert_allclose(model.decision_function(csr_array(X[:20])), expected, rtol=1e-9)
+
+
+def test_a_wide_beam_finds_the_best_labels_and_a_narrow_one_what_it_meets():
+    X, Y = problem(seed=2)
+    model = LabelTree(**SMALL).fit(TrainingSet(X, Y))
+    wide, every = replace(model, beam=8).top_scores(X, 5), top_of(model.decision_function(X), 5)
+    np.testing.assert_array_equal(wide.labels, every.labels)
+    np.testing.assert_array_equal(wide.scores, every.scores)
+    lost = 0
+    for beam in (1, 2, 3):
+        found = replace(model, beam=beam).top_scores(X[:40], 3)
+        expected = top_of(np.maximum(plain_scores(model, X[:40], beam), -1e300), 3)
+        np.testing.assert_array_equal(found.labels, expected.labels)
+        np.testing.assert_allclose(found.scores, expected.scores, rtol=1e-9)
+        lost += (found.labels[:, 0] != every.labels[:40, 0]).sum()
+    assert lost > 0
+    # More labels than the beam holds: it grows.
+    assert (replace(model, beam=1).top_scores(X[:3], 30).labels >= 0).all()
+
+
+@pytest.mark.parametrize(("k", "branching", "leaf"), [(30, 4, 4), (1, 2, 1), (17, 2, 1), (100, 16, 7), (256, 4, 1)])
+def test_leaves_are_of_equal_size_and_hold_each_label_once(k, branching, leaf):
+    rng = np.random.default_rng(k)
+    X, Y = csr_array(rng.random((60, 5)) * (rng.random((60, 5)) < 0.5)), csr_array(rng.random((60, k)) < 0.1)
+    tree = grow(X, Y, branching, leaf, rng)
+    sizes = np.diff(tree.leaf_ptr)
+    assert sorted(tree.order) == list(range(k))
+    assert sizes.max() <= leaf
+    assert sizes.max() - sizes.min() <= 1
+    assert np.prod(tree.widths, initial=1) == len(sizes)
+    assert (tree.widths[1:] == branching).all()
+    halvings, _ = shape_of(k, branching, leaf)
+    assert halvings == 0 or k > leaf << (halvings - 1)
+
+
+def test_labels_of_like_rows_share_a_leaf():
+    # Two groups of labels, each over features of its own.
+    rng = np.random.default_rng(5)
+    group = rng.permutation(np.repeat(np.arange(2), 12))
+    labels = rng.integers(0, 24, 400)
+    X = np.zeros((400, 20))
+    for row, label in enumerate(labels):
+        X[row, 10 * group[label] : 10 * group[label] + 10] = rng.random(10) + 0.1
+    Y = np.eye(24, dtype=bool)[labels]
+    for seed in range(8):
+        tree = grow(csr_array(X), csr_array(Y), 4, 12, np.random.default_rng(seed))
+        assert [len({*group[leaf]}) for leaf in np.split(tree.order, tree.leaf_ptr[1:-1])] == [1, 1]
+
+
+def test_small_weights_are_left_out_and_counted():
+    train = TrainingSet(*problem())
+    whole, part = (LabelTree(min_weight=threshold, **SMALL).fit(train) for threshold in (0.0, 0.2))
+    assert whole.info.notes == ()
+    large = np.abs(whole.weights) > np.float32(0.2)
+    np.testing.assert_array_equal(part.weights, whole.weights[large])
+    np.testing.assert_array_equal(part.features, whole.features[large])
+    expected = f"left out {(~large).sum()} of {large.size} weights, which are 0.2 or less in size"
+    assert part.info.notes == (expected,)
+    assert part.info.objective == whole.info.objective
+
+
+def test_labels_without_rows_have_finite_scores_and_are_counted():
+    X, Y = problem()
+    Y[:, [3, 7, 8]] = False
+    model = LabelTree(**SMALL).fit(TrainingSet(X, Y))
+    scores = model.decision_function(X)
+    assert np.isfinite(scores).all()
+    assert scores[:, [3, 7, 8]].max() < np.median(scores.max(axis=1))
+    assert model.info.notes == ("3 of 30 labels have no row: they are scored as their siblings' negatives",)
+    assert np.isfinite(LabelTree(**SMALL).fit(TrainingSet(X, np.zeros_like(Y))).decision_function(X)).all()
+
+
+def test_models_are_stored_and_a_broken_one_is_refused():
+    X, Y = problem()
+    model = LabelTree(**SMALL).fit(TrainingSet(X, Y))
+    packed = pack("model", model)
+    again = restore("model", packed.meta, {f"model.{name}": part for name, part in packed.arrays.items()}, set())
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(again.top_scores(X, 4).labels, model.top_scores(X, 4).labels)
+    for name, broken in {
+        "order": np.where(model.order == 3, 4, model.order),
+        "node_ptr": model.node_ptr[:-1],
+        "features": model.features + 15,
+        "children": np.full_like(model.children, 9),
+        "leaf_ptr": model.leaf_ptr + 1,
+        "widths": model.widths * 2,
+        "bias": model.bias[1:],
+        "weights": model.weights[1:],
+    }.items():
+        with pytest.raises(ValueError, match="a label tree needs"):
+            replace(model, **{name: broken})
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"branching": 12}, "branching must be a power of 2 from 2 to 256, found 12"),
+        ({"branching": 512}, "branching must be a power of 2 from 2 to 256, found 512"),
+        ({"leaf": 300}, "leaf must be 256 or less, found 300"),
+        ({"min_weight": -0.1}, "min_weight must be a number, 0 or above, found -0.1"),
+        ({"scores": "softmax"}, "'softmax'"),
+    ],
+)
+def test_settings_that_make_no_tree(settings, message):
+    with pytest.raises(ValueError, match=message):
+        SOLVERS["label_tree"](**settings)

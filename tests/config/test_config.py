@@ -296,9 +296,10 @@ def test_bad_method(method_lines, method, expected):
 
 
 M = "methods: {M: {solver: toy}}\n"
+SCALES = "l1, l2, log_tfidf, minmax, none, standard"
 TOP = (
-    "Known: baselines, datasets, display_names, methods, metrics, name, propensity, scale, search, seed, split, subset, "
-    "unknown_labels."
+    "Known: baselines, datasets, display_names, methods, metrics, name, propensity, scale, search, seed, split, "
+    "subset, unknown_labels."
 )
 
 
@@ -352,11 +353,8 @@ TOP = (
         (f"{REST}{M}seed: -1\n", ["5:7: 'seed' must be 0 or more, found -1"]),
         (f"{REST}{M}seed: 1.0\n", ["5:7: 'seed' must be a whole number, found 1.0"]),
         (f"{REST}{M}seed: true\n", ["5:7: 'seed' must be a whole number, found true"]),
-        (
-            f"{REST}{M}scale: standrad\n",
-            ["5:8: unknown scale 'standrad'. Did you mean 'standard'? Known: l1, l2, log_tfidf, minmax, none, standard."],
-        ),
-        (f"{REST}{M}scale: ~\n", ["5:8: the scale must be one of l1, l2, log_tfidf, minmax, none, standard; found null"]),
+        (f"{REST}{M}scale: standrad\n", [f"5:8: unknown scale 'standrad'. Did you mean 'standard'? Known: {SCALES}."]),
+        (f"{REST}{M}scale: ~\n", [f"5:8: the scale must be one of {SCALES}; found null"]),
         (f"{REST}{M}metrics: []\n", ["5:10: 'metrics' must be a list of one item or more, found an empty list"]),
         (f"{REST}{M}metrics: f1_macro\n", ["5:10: 'metrics' must be a list, found 'f1_macro'"]),
         (f"{REST}{M}metrics: [f1_macro, f1_micro, f1_macro]\n", ["5:31: the metric 'f1_macro' is listed twice"]),

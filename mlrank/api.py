@@ -1,7 +1,8 @@
 """For notebooks and scripts: run experiments, reproduce papers' tables, look at results, store and load models."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +14,12 @@ from mlrank.arrays import BoolArray, FloatArray
 from mlrank.config import ExperimentConfig, config_of, load_config
 from mlrank.datasets import Dataset, dataset_hash
 from mlrank.errors import UserError, unknown_name
-from mlrank.experiment import run_experiment
+from mlrank.experiment import run_experiment, stored_trials
 from mlrank.metrics import MetricValue
 from mlrank.metrics import evaluate as compute
 from mlrank.models import PROBE_ROWS, Fit, Predictor
 from mlrank.models.file import StoredModel, load_model, model_bytes
+from mlrank.plots import KINDS, Material, draw_on, figures_of_kind
 from mlrank.records import RunFolder, RunRecord, checkout_commit
 from mlrank.records.atomic import write_atomic
 from mlrank.records.predictions import all_scores
@@ -26,6 +28,8 @@ from mlrank.search import cluster_pool
 from mlrank.solvers import SOLVERS, Capabilities, TrainingSet
 from mlrank.tables import (
     FinishedExperiment,
+    Grid,
+    GridLayout,
     ResultTable,
     build_tables,
     grid_of_metrics,
@@ -40,6 +44,7 @@ from mlrank.thresholds.cuts import LabelCut, looks_at_truth
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
     from mlrank.recipes.reproduction import Reproduction
     from mlrank.stats import OverDatasets, OverSplits
@@ -186,6 +191,27 @@ class Results:
         repeats, _ = gather(self.records, metric)
         return compare_datasets(repeats, **options) if len(repeats) > 1 else compare_splits(repeats[0], **options)
 
+    def table(self, *metrics: str, decimals: int = 4, **options: Any) -> "pd.DataFrame":
+        """Return the tables as they are printed, a row for each data set and method, cells as text.
+
+        Parameters
+        ----------
+        metrics, decimals, options : as of `latex`
+        """
+        import pandas as pd
+
+        parts = []
+        for table, grid in zip(self.tables(*metrics), self._grids(metrics, decimals, options), strict=True):
+            index = pd.MultiIndex.from_tuples([(table.dataset, row[0].text) for row in grid.rows], names=_ROW_NAMES)
+            cells = [[cell.text for cell in row[1:]] for row in grid.rows]
+            parts.append(pd.DataFrame(cells, index=index, columns=list(grid.header[1:])))
+        return pd.concat(parts)
+
+    @property
+    def plot(self) -> "Plots":
+        """Figures by kind on axes of matplotlib: ``results.plot.labels("f1_macro", ax=ax)``."""
+        return Plots(self)
+
     def latex(self, *metrics: str, decimals: int = 4, **options: Any) -> str:
         """Return the tables for a paper, which need the package booktabs alone.
 
@@ -193,14 +219,22 @@ class Results:
         ----------
         metrics : names of the metrics; those of the configuration if none is named
         decimals : digits after the point
-        options : columns, methods, titles, ranks, notes, caption, label, wide; see `mlrank.tables.paper.PaperOptions`
+        options : columns, methods, titles, ranks, notes, caption, label, wide; see `mlrank.tables.paper.PaperOptions`;
+            marks=True or against=METHOD marks what differs from the best or from a method, by the tests of `compare`
         """
+        return render_grids(self._grids(metrics, decimals, options), "latex")
+
+    def _grids(self, metrics: Sequence[str], decimals: int, options: Mapping[str, Any]) -> "list[Grid]":
         from mlrank.tables.paper import PaperOptions, for_paper
+        from mlrank.tables.significance import with_marks
 
         given: dict[str, Any] = {"titles": self.folder.read_config().get("display_names", {}), **options}
+        marks, against = given.pop("marks", False), given.pop("against", None)
         plain: dict[str, Any] = {key: tuple(item) if isinstance(item, list) else item for key, item in given.items()}
-        grids = [for_paper(to_grid(table, decimals), PaperOptions(**plain)) for table in self.tables(*metrics)]
-        return render_grids(grids, "latex")
+        grids = [to_grid(table, decimals) for table in self.tables(*metrics)]
+        if marks or against is not None:
+            grids = with_marks(grids, self.records, GridLayout(), against)
+        return [for_paper(grid, PaperOptions(**plain)) for grid in grids]
 
     def _of_rows(self, name: str, record: RunRecord) -> "pd.DataFrame":
         import pandas as pd
@@ -234,6 +268,48 @@ class Results:
         if not self.records:
             return f"<p>{html(repr(self))}</p>"
         return "".join(grid_to_html(to_grid(table)) for table in self.tables())
+
+
+class Plots:
+    """The figures of results: an attribute for each kind of `mlrank.plots.KINDS`, a function that draws it.
+
+    Each takes ``metric`` (the first of the configuration if left out), ``dataset`` where there is a figure for each,
+    and ``ax``: an Axes, or as many as the figure has panels; None for those of a new figure. It returns the axes.
+    """
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+
+    def __getattr__(self, kind: str) -> "Callable[..., list[Axes]]":
+        if kind not in KINDS:
+            raise AttributeError(unknown_name("kind of figure", kind, KINDS))
+        return partial(self._draw, kind)
+
+    def __dir__(self) -> list[str]:
+        return sorted(KINDS)
+
+    def _draw(
+        self, kind: str, metric: str | None = None, *, dataset: str | None = None, ax: Any = None
+    ) -> "list[Axes]":
+        results = self._results
+        records = [record for record in results.records if dataset in (None, record.dataset.name)]
+        if not records:
+            known = dict.fromkeys(record.dataset.name for record in results.records)
+            raise UserError(unknown_name("dataset", str(dataset), known), results.folder.path)
+        folder = results.folder
+        given = Material(
+            records,
+            [metric or results.metrics[0]],
+            stored_trials(folder, records),
+            folder.run_arrays,
+            lambda record: folder.names(record).labels,
+            named=metric is not None,
+        )
+        figures = figures_of_kind(kind, given)
+        return draw_on(next(iter(figures.values())), ax)
+
+
+_ROW_NAMES = ["dataset", "method"]
 
 
 def open_results(path: str | PathLike[str]) -> Results:

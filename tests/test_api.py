@@ -206,3 +206,21 @@ def test_results_as_frames(tmp_path):
     compared = results.compare("f1_micro")
     assert set(compared.methods) == {record.method for record in results.records}
     assert repr(results.model(*where)).startswith(f"<StoredModel {record.method} (")
+
+
+def test_results_as_a_printed_table_and_on_axes_of_ones_own(results):
+    from matplotlib.figure import Figure
+
+    table = results.table("f1_micro", decimals=2)
+    assert table.index.names == ["dataset", "method"]
+    mean = results.summary("f1_micro")[("f1_micro", "mean")].tolist()
+    assert [text.split()[0] for text in table["f1_micro ↑"]] == [f"{value:.2f}" for value in mean]
+    ax = Figure().subplots()
+    assert results.plot.labels("f1_macro", ax=ax) == [ax]
+    assert len(ax.lines) == len({record.method for record in results.records})
+    assert ax.get_ylabel() == "f1 of the label"
+    assert "critical" in dir(results.plot)
+    with pytest.raises(AttributeError, match=r"unknown kind of figure 'label'\. Did you mean 'labels'"):
+        _ = results.plot.label
+    with pytest.raises(ValueError, match="the figure has 1 panels, found 2 axes"):
+        results.plot.labels(ax=[ax, ax])

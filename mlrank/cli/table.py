@@ -76,12 +76,19 @@ def table(
     methods: Annotated[
         str | None, typer.Option("--methods", metavar="A,B", help="Only these methods, in this order.")
     ] = None,
+    marks: Annotated[bool, typer.Option("--marks", help="Mark what is shown to be worse than the best.")] = False,
+    against: Annotated[
+        str | None, typer.Option("--against", metavar="METHOD", help="Mark what is shown to differ from this method.")
+    ] = None,
     ranks: Annotated[bool, typer.Option("--ranks", help="Add the mean rank of each method.")] = False,
     caption: Annotated[str | None, typer.Option("--caption", metavar="TEXT", help="Title of the table.")] = None,
     label: Annotated[
         str | None, typer.Option("--label", metavar="NAME", help="LaTeX: what \\ref refers to, such as tab:results.")
     ] = None,
     no_notes: Annotated[bool, typer.Option("--no-notes", help="Leave out the notes below the table.")] = False,
+    siunitx: Annotated[
+        bool, typer.Option("--siunitx", help="LaTeX: align numbers at their points, by that package.")
+    ] = False,
     wide: Annotated[bool, typer.Option("--wide", help="LaTeX: span both columns of a page (table*).")] = False,
 ) -> None:
     """Print tables of stored results; nothing is computed again.
@@ -101,6 +108,7 @@ def table(
     * `mlrank table results/scene --columns f1_macro,auc_macro --methods A,B --caption Scene --label tab:scene -f latex`
     * `mlrank table results/one results/two --cols dataset` (one table for each metric: methods by data sets)
     * `mlrank table results/one results/two --by method`
+    * `mlrank table results/repeated-folds --against Rank-SVM --decimals 3 --format latex`
     * `mlrank table results/imageclef --runtime`
     * `mlrank table results/scene results/yeast --layout paper` (one column each, as in the paper's table)
     * `mlrank table results/one results/two --format csv > all.csv`
@@ -110,11 +118,19 @@ def table(
     from mlrank.errors import UserError
     from mlrank.tables import GridLayout, arrange, build_tables, render
     from mlrank.tables.paper import BESIDE, PaperOptions, for_paper
+    from mlrank.tables.significance import with_marks
 
     stored = read_folders(results)
     given = {"--metric": metric, "--runtime": runtime, "--by": by, "--rows": rows, "--cols": cols, "--layout": layout}
-    shape = {"--columns": columns, "--methods": methods, "--ranks": ranks, "--caption": caption}
-    shape |= {"--label": label, "--no-notes": no_notes, "--wide": wide}
+    shape = {
+        "--columns": columns,
+        "--methods": methods,
+        "--marks": marks,
+        "--against": against,
+        "--ranks": ranks,
+        "--caption": caption,
+    }
+    shape |= {"--label": label, "--no-notes": no_notes, "--wide": wide, "--siunitx": siunitx}
     shaped = [name for name, value in shape.items() if value]
     others = [name for name, value in given.items() if value] + shaped
     if tidy:
@@ -153,9 +169,12 @@ def table(
         caption,
         label,
         wide,
+        siunitx,
     )
-    grids = [for_paper(grid, options) for grid in arrange(stored.records, chosen, arranged, decimals)]
-    print_grids(grids, format.value)
+    grids = arrange(stored.records, chosen, arranged, decimals)
+    if marks or against is not None:
+        grids = with_marks(grids, stored.records, arranged, against)
+    print_grids([for_paper(grid, options) for grid in grids], format.value)
 
 
 def _names(text: str | None) -> tuple[str, ...] | None:

@@ -1,5 +1,6 @@
 """Figures in files: described as values, drawn by matplotlib, equal bytes for equal descriptions."""
 
+from mlrank.plots.axes import draw_on
 from mlrank.plots.canvas import FORMATS
 from mlrank.plots.collect import KINDS, Material, figures_of_kind
 from mlrank.plots.critical import CriticalFigure
@@ -26,6 +27,7 @@ __all__ = [
     "RegionPanel",
     "critical_figure",
     "description",
+    "draw_on",
     "figures_of_kind",
     "render",
     "render_regions",

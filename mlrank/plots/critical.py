@@ -8,7 +8,7 @@ from mlrank.plots.canvas import frame, ink, notes_inches, plain, saved
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["CriticalFigure", "render_critical"]
+__all__ = ["CriticalFigure", "draw_critical", "render_critical"]
 
 WIDTH = 6.5
 # Heights in units of a line of text, downwards from the axis.
@@ -94,6 +94,13 @@ def _draw(ax: "Axes", figure: CriticalFigure, lines: float, width: float) -> Non
         y = 0.55 + _BAR_STEP * place
         ends = [ranks[group[0]] - 0.015 * k, ranks[group[-1]] + 0.015 * k]
         ax.plot(ends, [y, y], color=ink(), linewidth=3.2, solid_capstyle="butt")
+
+
+def draw_critical(ax: "Axes", figure: CriticalFigure) -> None:
+    """Draw the diagram on axes, as wide as these are, with its title above."""
+    lines = _FIRST_NAME + _BAR_STEP * len(figure.groups) + (len(figure.methods) + 1) // 2 + 0.4
+    _draw(ax, figure, lines, max(WIDTH, 2 * _name_inches(figure) + _LEAST_AXIS))
+    ax.set_title(plain(figure.title))
 
 
 def _axis(ax: "Axes", k: int, difference: float) -> None:

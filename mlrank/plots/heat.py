@@ -1,6 +1,7 @@
 """A figure of heat maps: a number for each pair of settings or labels."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
 
-__all__ = ["HeatFigure", "HeatPanel", "render_heat"]
+__all__ = ["HeatFigure", "HeatPanel", "draw_map", "render_heat"]
 
 # Light to dark, and dark to light to dark: can be distinguished without color vision, and in print.
 _RISING, _BALANCED = "cividis", "PuOr"
@@ -103,6 +104,18 @@ def render_heat(figure: HeatFigure, fmt: str, *, dark: bool = False, alt: str = 
         drawn.colorbar(colors, ax=axes, label=wrapped(figure.value_label, panel_height - 0.6), aspect=30)
         frame(drawn, figure.title, figure.notes)
     return buffer.getvalue()
+
+
+def draw_map(axes: "Sequence[Axes]", figure: HeatFigure) -> None:
+    """Draw each map on its axes, with a bar of colours beside the last."""
+    from matplotlib.cm import ScalarMappable
+
+    scale = _scale(figure)
+    for ax, panel in zip(axes, figure.panels, strict=True):
+        _draw(ax, figure, panel, scale)
+    drawn, colors = axes[-1].get_figure(root=True), ScalarMappable(scale, _BALANCED if figure.balanced else _RISING)
+    if drawn is not None:
+        drawn.colorbar(colors, ax=list(axes), label=plain(figure.value_label), aspect=30)
 
 
 def _columns(panel: HeatPanel) -> tuple[str, ...]:

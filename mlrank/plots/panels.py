@@ -1,7 +1,8 @@
 """A figure of panels with curves, as papers show results against a size or a setting."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from mlrank.plots.canvas import (
@@ -22,7 +23,7 @@ from mlrank.plots.canvas import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["Curve", "Level", "Panel", "PanelFigure", "render_panels"]
+__all__ = ["Curve", "Level", "Panel", "PanelFigure", "draw_panels", "render_panels"]
 
 _PANEL_INCHES = (4.2, 3.2)
 # Of a line of a legend, and the characters that fit into one: each curve needs some for its line and gap.
@@ -162,6 +163,14 @@ def render_panels(figure: PanelFigure, fmt: str, *, dark: bool = False, alt: str
             )
         frame(drawn, "" if figure.one_legend else figure.title, figure.notes)
     return buffer.getvalue()
+
+
+def draw_panels(axes: "Sequence[Axes]", figure: PanelFigure) -> None:
+    """Draw each panel on its axes, each with its own legend."""
+    places, columns = _shared_places(figure.panels), min(map(_legend_columns, figure.panels))
+    apart = replace(figure, one_legend=False)
+    for ax, panel in zip(axes, figure.panels, strict=True):
+        _draw(ax, apart, panel, places, columns)
 
 
 def _shared_places(panels: tuple[Panel, ...]) -> dict[str, int]:

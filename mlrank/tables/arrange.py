@@ -55,6 +55,8 @@ class Grid:
         The name by which a paper refers to it.
     wide : bool
         Whether it spans both columns of a page.
+    siunitx : bool
+        Whether LaTeX aligns numbers at their points, by the package siunitx.
     """
 
     title: str
@@ -64,6 +66,7 @@ class Grid:
     notes: tuple[str, ...]
     label: str | None = None
     wide: bool = False
+    siunitx: bool = False
 
 
 class GridLayout(NamedTuple):

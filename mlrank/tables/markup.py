@@ -26,6 +26,8 @@ _LATEX = {
     "±": r"$\pm$",
     "†": r"$^\dagger$",
     "‡": r"$^\ddagger$",
+    "•": r"$^\bullet$",
+    "◦": r"$^\circ$",
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
     "λ": r"$\lambda$",
@@ -42,6 +44,10 @@ def latex(text: str) -> str:
     return escaped.replace(r"\textasciicircum{}$\lambda$", r"$^\lambda$")
 
 
+# Bold digits stay bold, and a spread stands behind its number.
+_ALIGNED = "detect-all, mode=text, separate-uncertainty"
+
+
 def latex_table(
     caption: str,
     header: Sequence[str],
@@ -50,10 +56,12 @@ def latex_table(
     notes: Sequence[str],
     label: str | None = None,
     wide: bool = False,
+    formats: Sequence[str | None] | None = None,
 ) -> str:
     """Return a booktabs table of escaped cells; `sides` holds l or r per column.
 
-    `label` is what a paper refers to it by, and `wide` makes it span both columns of a page.
+    `label` is what a paper refers to it by, and `wide` makes it span both columns of a page. Columns with a format are
+    aligned by siunitx.
 
     Long names and lists of settings are stacked, and a wide table is set smaller, so that it fits the width of a page.
     What is too wide or too long even then goes into several tables, each with the names of its rows.
@@ -74,7 +82,11 @@ def latex_table(
         name = label if label is None or len(tables) == 1 else f"{label}-{number}"
         cells = [[row[place] for place in places] for row in (names, *some)]
         below = notes if number == len(tables) else ()
-        chosen = "".join(sides[place] for place in places)
+        specs = [None if formats is None else formats[place] for place in places]
+        # In a column of numbers other texts stand in braces.
+        cells[0] = [name if spec is None else f"{{{name}}}" for name, spec in zip(cells[0], specs, strict=True)]
+        pairs = zip(places, specs, strict=True)
+        chosen = "".join(sides[place] if spec is None else f"S[{spec}, {_ALIGNED}]" for place, spec in pairs)
         written.append(_one_table(title, size, cells, chosen, below, name, "table*" if wide else "table"))
     return "\n".join(written)
 
@@ -162,7 +174,8 @@ def _width(cell: str) -> int:
     """Return about how many characters wide an escaped cell is printed; of a stacked one, the widest line."""
     lines = re.sub(r"\\(begin|end)\{tabular\}(\[.\]\{@\{\}.@\{\}\})?", "", cell).split(r"\\")
     return max(
-        len(re.sub(r"\\[A-Za-z]+(\{\})?|[{}$\\]", "", re.sub(r"\\(pm|dagger|ddagger)", "x", line))) for line in lines
+        len(re.sub(r"\\[A-Za-z]+(\{\})?|[{}$\\]", "", re.sub(r"\\(pm|dagger|ddagger|bullet|circ)", "x", line)))
+        for line in lines
     )
 
 

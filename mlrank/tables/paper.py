@@ -11,7 +11,7 @@ from mlrank.metrics import METRICS
 from mlrank.tables.arrange import NONE, Grid, Shown
 from mlrank.tables.columns import RUNTIMES
 
-__all__ = ["PaperOptions", "for_paper"]
+__all__ = ["PaperOptions", "bare", "for_paper"]
 
 # The columns beside those of metrics, by their names as options.
 BESIDE = {"settings": "chosen settings", "fit": "fit", "certificate": "certificate"}
@@ -30,6 +30,7 @@ class PaperOptions:
     notes : whether the notes are kept
     caption, label : of LaTeX tables, None for the title and for none
     wide : whether LaTeX tables span two columns of a page
+    siunitx : whether LaTeX tables align numbers at their points, by the package siunitx
     """
 
     columns: tuple[str, ...] | None = None
@@ -40,6 +41,7 @@ class PaperOptions:
     caption: str | None = None
     label: str | None = None
     wide: bool = False
+    siunitx: bool = False
 
 
 def for_paper(grid: Grid, options: PaperOptions) -> Grid:
@@ -61,22 +63,23 @@ def for_paper(grid: Grid, options: PaperOptions) -> Grid:
     header = tuple(_titled(name, titles) for name in grid.header)
     rows = tuple((row[0]._replace(text=_titled(row[0].text, titles)), *row[1:]) for row in grid.rows)
     title = grid.title if options.caption is None else options.caption
-    return replace(grid, title=title, header=header, rows=rows, notes=notes, label=options.label, wide=options.wide)
+    label, wide, siunitx = options.label, options.wide, options.siunitx
+    return Grid(title, header, grid.sides, rows, notes, label, wide, siunitx)
 
 
-def _bare(name: str) -> str:
+def bare(name: str) -> str:
     """Return a name without the arrow or the marks behind it."""
-    return name.rstrip("†*‡").removesuffix(" ↑").removesuffix(" ↓")
+    return name.rstrip("†*‡•◦").removesuffix(" ↑").removesuffix(" ↓")
 
 
 def _titled(name: str, titles: Mapping[str, str]) -> str:
-    bare = _bare(name)
-    return titles[bare] + name.removeprefix(bare) if bare in titles else name
+    plain = bare(name)
+    return titles[plain] + name.removeprefix(plain) if plain in titles else name
 
 
 def _with_methods(grid: Grid, methods: Sequence[str]) -> Grid:
-    rows = {_bare(row[0].text): row for row in grid.rows}
-    columns = {_bare(name): place for place, name in enumerate(grid.header[1:], start=1)}
+    rows = {bare(row[0].text): row for row in grid.rows}
+    columns = {bare(name): place for place, name in enumerate(grid.header[1:], start=1)}
     if all(method in rows for method in methods):
         return replace(grid, rows=tuple(rows[method] for method in methods))
     if all(method in columns for method in methods):
@@ -87,7 +90,7 @@ def _with_methods(grid: Grid, methods: Sequence[str]) -> Grid:
 
 
 def _with_columns(grid: Grid, columns: Sequence[str]) -> Grid:
-    places = {_bare(name): place for place, name in enumerate(grid.header[1:], start=1)}
+    places = {bare(name): place for place, name in enumerate(grid.header[1:], start=1)}
     found = [0]
     for column in columns:
         name = BESIDE.get(column, column)
@@ -123,14 +126,14 @@ def _with_ranks(grid: Grid) -> Grid:
 
 def _sign(name: str, title: str) -> float:
     """Return 1 where larger values of a column are better, -1 where smaller ones are, 0 for a column of no metric."""
-    bare = _bare(name)
-    if bare in METRICS:
-        return METRICS[bare].sign
-    if bare in RUNTIMES:
+    plain = bare(name)
+    if plain in METRICS:
+        return METRICS[plain].sign
+    if plain in RUNTIMES:
         return -1.0
     # The columns of a table of one metric are data sets.
-    metric = _bare(title.rpartition(": ")[2])
-    return METRICS[metric].sign if metric in METRICS and bare not in BESIDE.values() else 0.0
+    metric = bare(title.rpartition(": ")[2])
+    return METRICS[metric].sign if metric in METRICS and plain not in BESIDE.values() else 0.0
 
 
 def _mean_ranks(columns: Sequence[Sequence[float | None]], signs: Sequence[float]) -> list[float | None]:

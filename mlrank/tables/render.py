@@ -177,13 +177,40 @@ def _in_markdown(cell: Shown) -> str:
 
 
 def _latex(grid: Grid) -> str:
-    rows = [[_in_latex(cell) for cell in row] for row in grid.rows]
     header, notes = [*map(latex, grid.header)], [*map(latex, grid.notes)]
-    return latex_table(latex(grid.title), header, rows, grid.sides, notes, grid.label, grid.wide)
+    formats = [_number_format(grid, place) for place in range(len(header))] if grid.siunitx else [None] * len(header)
+    rows = [[_in_latex(cell, f is not None) for cell, f in zip(row, formats, strict=True)] for row in grid.rows]
+    return latex_table(latex(grid.title), header, rows, grid.sides, notes, grid.label, grid.wide, formats)
 
 
-def _in_latex(cell: Shown) -> str:
+_NUMBER = re.compile(r"(-?\d+)(\.\d+)?(?: ± \d+\.?(\d+))?([†*‡•◦]*)")
+
+
+def _number_format(grid: Grid, place: int) -> str | None:
+    """Return the format of a column of numbers, as siunitx takes it; None of a column that has other texts too."""
+    cells = [row[place].text for row in grid.rows]
+    found = [_NUMBER.fullmatch(text) for text in cells if text != "-"]
+    if grid.sides[place] != "r" or not found or not all(found):
+        return None
+    numbers = [one for one in found if one]
+    before, after = (max(len((one[part] or "").lstrip(".")) for one in numbers) for part in (1, 2))
+    # An uncertainty has as many digits as its number has behind the point, one before and the point.
+    spread = f"({after + 1})" if any(one[3] for one in numbers) else ""
+    marks = max((one[4] for one in numbers), key=len)
+    room = f", table-space-text-post={{{latex(marks)}}}" if marks else ""
+    return f"table-format={before}.{after}{spread}{room}"
+
+
+def _in_latex(cell: Shown, aligned: bool = False) -> str:
     text = latex(cell.text)
+    if aligned:
+        number = _NUMBER.fullmatch(cell.text)
+        if number is None:
+            return f"{{{text}}}"
+        marks = f" {{{latex(number[4])}}}" if number[4] else ""
+        plain = cell.text.removesuffix(number[4]).replace("±", r"\pm")
+        # A second is set in italics: lines below do not go with aligned numbers.
+        return (r"\bfseries " if cell.best else r"\itshape " if cell.second else "") + plain + marks
     return rf"\textbf{{{text}}}" if cell.best else rf"\underline{{{text}}}" if cell.second else text
 
 

@@ -3,9 +3,11 @@
 import pytest
 
 from mlrank.errors import UserError
-from mlrank.tables.arrange import Grid, Shown
+from mlrank.stats import compare_splits, gather
+from mlrank.tables.arrange import Grid, GridLayout, Shown, arrange
 from mlrank.tables.paper import PaperOptions, for_paper
 from mlrank.tables.render import render_grids
+from mlrank.tables.significance import with_marks
 
 
 def grid(header=("method", "f1_macro ↑", "ranking_loss ↓", "chosen settings", "fit", "certificate")):
@@ -63,3 +65,58 @@ def test_names_caption_label_and_notes_in_latex():
     plain = render_grids([for_paper(grid(), PaperOptions())], "latex")
     assert r"\label" not in plain
     assert "a note" in plain
+
+
+def repeated(make):
+    """Three methods on five splits: B is the best, A a little below on each split, C now and then above."""
+    noise = [0.0, 0.01, -0.01, 0.02, -0.02]
+    values = {"A": [0.5 + n for n in noise], "B": [0.6 + n / 2 for n in noise], "C": [0.59, 0.62, 0.585, 0.6, 0.6]}
+    return [
+        make(method, f"r{i}", metrics={"f1_macro": value, "ranking_loss": 1 - value})
+        for method, found in values.items()
+        for i, value in enumerate(found)
+    ]
+
+
+def test_marks_are_those_of_the_test_of_compare(make):
+    records = repeated(make)
+    (repeats,), _ = gather(records, "f1_macro")
+    for against, control in ((None, "B"), ("A", "A")):
+        over = compare_splits(repeats, control=against)
+        assert over.control == control
+        differ = {
+            ({pair.first, pair.second} - {control}).pop()
+            for pair in over.pairs
+            if control in (pair.first, pair.second) and pair.p_holm <= 0.05
+        }
+        assert differ == ({"A"} if control == "B" else {"B", "C"})  # so that the case shows something
+        for layout in (GridLayout(), GridLayout.of(cols="dataset"), GridLayout.of(cols="method")):
+            grids = arrange(records, ["f1_macro", "ranking_loss"], layout)
+            marked = with_marks(grids, records, layout, against)
+            sign = "•" if control == "B" else "◦"  # of a loss too: marks say better and worse, not more and less
+            found = [cell.text for grid in marked for row in grid.rows for cell in row if cell.text.endswith(sign)]
+            assert len(found) == 2 * len(differ), layout
+            assert "over the splits at 0.05" in marked[0].notes[0]
+    first = with_marks(arrange(records, ["f1_macro"], GridLayout()), records, GridLayout(), None)[0]
+    assert [row[1].text.endswith("•") for row in first.rows] == [True, False, False]
+
+
+def test_one_split_has_no_marks_and_an_unknown_method_is_refused(make):
+    records = [make("A"), make("B", metrics={"f1_macro": 0.9})]
+    grids = arrange(records, ["f1_macro"], GridLayout())
+    (marked,) = with_marks(grids, records, GridLayout(), None)
+    assert marked.rows == grids[0].rows
+    with pytest.raises(UserError, match="unknown method 'C'"):
+        with_marks(grids, records, GridLayout(), "C")
+    with pytest.raises(UserError, match="marks compare methods"):
+        with_marks(grids, records, GridLayout.of(by="method"), None)
+
+
+def test_siunitx_aligns_columns_of_numbers_alone(make):
+    records = repeated(make)
+    grids = with_marks(arrange(records, ["f1_macro"], GridLayout(), 3), records, GridLayout(), None)
+    text = render_grids([for_paper(grids[0], PaperOptions(columns=("f1_macro", "settings"), siunitx=True))], "latex")
+    assert r"S[table-format=1.3(4), table-space-text-post={$^\bullet$}, detect-all" in text
+    assert r"{f1\_macro $\uparrow$}" in text
+    assert r"A & 0.500 \pm 0.016 {$^\bullet$} & - \\" in text
+    assert r"B & \bfseries 0.600 \pm 0.008 & - \\" in text

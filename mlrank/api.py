@@ -1,8 +1,7 @@
 """For notebooks and scripts: run experiments, reproduce papers' tables, look at results, store and load models."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +18,7 @@ from mlrank.metrics import MetricValue
 from mlrank.metrics import evaluate as compute
 from mlrank.models import PROBE_ROWS, Fit, Predictor
 from mlrank.models.file import StoredModel, load_model, model_bytes
-from mlrank.plots import KINDS, Material, draw_on, figures_of_kind
+from mlrank.plots import Material, Plots
 from mlrank.records import RunFolder, RunRecord, checkout_commit
 from mlrank.records.atomic import write_atomic
 from mlrank.records.predictions import all_scores
@@ -44,7 +43,6 @@ from mlrank.thresholds.cuts import LabelCut, looks_at_truth
 
 if TYPE_CHECKING:
     import pandas as pd
-    from matplotlib.axes import Axes
 
     from mlrank.recipes.reproduction import Reproduction
     from mlrank.stats import OverDatasets, OverSplits
@@ -210,7 +208,16 @@ class Results:
     @property
     def plot(self) -> "Plots":
         """Figures by kind on axes of matplotlib: ``results.plot.labels("f1_macro", ax=ax)``."""
-        return Plots(self)
+        return Plots(self._material)
+
+    def _material(self, metric: str | None, dataset: str | None) -> Material:
+        records = [record for record in self.records if dataset in (None, record.dataset.name)]
+        if not records:
+            known = dict.fromkeys(record.dataset.name for record in self.records)
+            raise UserError(unknown_name("dataset", str(dataset), known), self.folder.path)
+        trials, arrays = stored_trials(self.folder, records), self.folder.run_arrays
+        shown = [metric or self.metrics[0]]
+        return Material(records, shown, trials, arrays, lambda r: self.folder.names(r).labels, named=metric is not None)
 
     def latex(self, *metrics: str, decimals: int = 4, **options: Any) -> str:
         """Return the tables for a paper, which need the package booktabs alone.
@@ -268,45 +275,6 @@ class Results:
         if not self.records:
             return f"<p>{html(repr(self))}</p>"
         return "".join(grid_to_html(to_grid(table)) for table in self.tables())
-
-
-class Plots:
-    """The figures of results: an attribute for each kind of `mlrank.plots.KINDS`, a function that draws it.
-
-    Each takes ``metric`` (the first of the configuration if left out), ``dataset`` where there is a figure for each,
-    and ``ax``: an Axes, or as many as the figure has panels; None for those of a new figure. It returns the axes.
-    """
-
-    def __init__(self, results: Results) -> None:
-        self._results = results
-
-    def __getattr__(self, kind: str) -> "Callable[..., list[Axes]]":
-        if kind not in KINDS:
-            raise AttributeError(unknown_name("kind of figure", kind, KINDS))
-        return partial(self._draw, kind)
-
-    def __dir__(self) -> list[str]:
-        return sorted(KINDS)
-
-    def _draw(
-        self, kind: str, metric: str | None = None, *, dataset: str | None = None, ax: Any = None
-    ) -> "list[Axes]":
-        results = self._results
-        records = [record for record in results.records if dataset in (None, record.dataset.name)]
-        if not records:
-            known = dict.fromkeys(record.dataset.name for record in results.records)
-            raise UserError(unknown_name("dataset", str(dataset), known), results.folder.path)
-        folder = results.folder
-        given = Material(
-            records,
-            [metric or results.metrics[0]],
-            stored_trials(folder, records),
-            folder.run_arrays,
-            lambda record: folder.names(record).labels,
-            named=metric is not None,
-        )
-        figures = figures_of_kind(kind, given)
-        return draw_on(next(iter(figures.values())), ax)
 
 
 _ROW_NAMES = ["dataset", "method"]

@@ -1,6 +1,6 @@
 """Figures in files: described as values, drawn by matplotlib, equal bytes for equal descriptions."""
 
-from mlrank.plots.axes import draw_on
+from mlrank.plots.axes import Plots, draw_on
 from mlrank.plots.canvas import FORMATS
 from mlrank.plots.collect import KINDS, Material, figures_of_kind
 from mlrank.plots.critical import CriticalFigure
@@ -23,6 +23,7 @@ __all__ = [
     "Material",
     "Panel",
     "PanelFigure",
+    "Plots",
     "RegionFigure",
     "RegionPanel",
     "critical_figure",

@@ -1,19 +1,21 @@
 """Figures on axes of matplotlib that a notebook has, or new ones."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
+from mlrank.errors import unknown_name
 from mlrank.plots.canvas import grid
+from mlrank.plots.collect import KINDS, Material, figures_of_kind
 from mlrank.plots.critical import CriticalFigure, draw_critical
 from mlrank.plots.heat import HeatFigure, draw_map
 from mlrank.plots.panels import PanelFigure, draw_panels
 from mlrank.plots.words import AnyFigure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
 
-__all__ = ["draw_on"]
+__all__ = ["Plots", "draw_on"]
 
 
 def draw_on(figure: AnyFigure, ax: "Axes | Sequence[Axes] | None" = None) -> "list[Axes]":
@@ -54,3 +56,32 @@ def draw_on(figure: AnyFigure, ax: "Axes | Sequence[Axes] | None" = None) -> "li
     else:
         draw_panels(axes, figure)
     return axes
+
+
+class Plots:
+    """The figures of results: an attribute for each of KINDS, a function that draws it and returns its axes.
+
+    Each takes ``metric`` (the first of the configuration if left out), ``dataset`` where there is a figure for each,
+    and ``ax``: an Axes, or as many as the figure has panels; None for those of a new figure.
+
+    Parameters
+    ----------
+    material : function from a metric and a data set, each or None, to what figures are drawn from
+    """
+
+    def __init__(self, material: Callable[[str | None, str | None], Material]) -> None:
+        self._material = material
+
+    def __getattr__(self, kind: str) -> "Callable[..., list[Axes]]":
+        if kind not in KINDS:
+            raise AttributeError(unknown_name("kind of figure", kind, KINDS))
+        return partial(self._draw, kind)
+
+    def __dir__(self) -> list[str]:
+        return sorted(KINDS)
+
+    def _draw(
+        self, kind: str, metric: str | None = None, *, dataset: str | None = None, ax: Any = None
+    ) -> "list[Axes]":
+        figures = figures_of_kind(kind, self._material(metric, dataset))
+        return draw_on(next(iter(figures.values())), ax)

@@ -86,6 +86,7 @@ def table(
         str | None, typer.Option("--label", metavar="NAME", help="LaTeX: what \\ref refers to, such as tab:results.")
     ] = None,
     no_notes: Annotated[bool, typer.Option("--no-notes", help="Leave out the notes below the table.")] = False,
+    narrow: Annotated[bool, typer.Option("--narrow", help="LaTeX: fit one of two columns of a page.")] = False,
     siunitx: Annotated[
         bool, typer.Option("--siunitx", help="LaTeX: align numbers at their points, by that package.")
     ] = False,
@@ -130,7 +131,7 @@ def table(
         "--ranks": ranks,
         "--caption": caption,
     }
-    shape |= {"--label": label, "--no-notes": no_notes, "--wide": wide, "--siunitx": siunitx}
+    shape |= {"--label": label, "--no-notes": no_notes, "--wide": wide, "--siunitx": siunitx, "--narrow": narrow}
     shaped = [name for name, value in shape.items() if value]
     others = [name for name, value in given.items() if value] + shaped
     if tidy:
@@ -170,6 +171,7 @@ def table(
         label,
         wide,
         siunitx,
+        narrow,
     )
     grids = arrange(stored.records, chosen, arranged, decimals)
     if marks or against is not None:

@@ -55,6 +55,8 @@ class Grid:
         The name by which a paper refers to it.
     wide : bool
         Whether it spans both columns of a page.
+    narrow : bool
+        Whether it fits one of two columns of a page.
     siunitx : bool
         Whether LaTeX aligns numbers at their points, by the package siunitx.
     """
@@ -67,6 +69,7 @@ class Grid:
     label: str | None = None
     wide: bool = False
     siunitx: bool = False
+    narrow: bool = False
 
 
 class GridLayout(NamedTuple):

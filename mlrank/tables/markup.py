@@ -57,11 +57,12 @@ def latex_table(
     label: str | None = None,
     wide: bool = False,
     formats: Sequence[str | None] | None = None,
+    narrow: bool = False,
 ) -> str:
     """Return a booktabs table of escaped cells; `sides` holds l or r per column.
 
     `label` is what a paper refers to it by, and `wide` makes it span both columns of a page. Columns with a format are
-    aligned by siunitx.
+    aligned by siunitx; `narrow` makes it fit one of two columns of a page.
 
     Long names and lists of settings are stacked, and a wide table is set smaller, so that it fits the width of a page.
     What is too wide or too long even then goes into several tables, each with the names of its rows.
@@ -69,15 +70,16 @@ def latex_table(
     body = [[_stacked(cell, ", ", MOST_CELL, "t", side) for cell, side in zip(row, sides, strict=True)] for row in rows]
     widths = [max([4, *(_width(row[place]) for row in body)]) for place in range(len(sides))]
     names = list(header)
-    if _total(widths, names) > _SIZES[""]:
+    sizes = {size: int(most * (_NARROW if narrow else 1.0)) for size, most in _SIZES.items()}
+    if _total(widths, names) > sizes[""]:
         parts = zip(header, widths, sides, strict=True)
         names = [_stacked(name, r"(?<=\\_)| (?!\$)", width, "b", side) for name, width, side in parts]
     widest = [max(width, _width(name)) + GAP for width, name in zip(widths, names, strict=True)]
-    tables = [(places, some) for places in _abreast(widest, sides) for some in _runs(body)]
+    tables = [(places, some) for places in _abreast(widest, sides, sizes[SMALLEST]) for some in _runs(body)]
     written = []
     for number, (places, some) in enumerate(tables, start=1):
         total = sum(widest[place] for place in places)
-        size = next((size for size, most in _SIZES.items() if total <= most), SMALLEST)
+        size = next((size for size, most in sizes.items() if total <= most), SMALLEST)
         title = caption if len(tables) == 1 else f"{caption} (part {number} of {len(tables)})"
         name = label if label is None or len(tables) == 1 else f"{label}-{number}"
         cells = [[row[place] for place in places] for row in (names, *some)]
@@ -127,11 +129,11 @@ def _one_table(
     )
 
 
-def _abreast(widths: Sequence[int], sides: str) -> list[list[int]]:
-    """Return the columns of each table: those that name the rows, and as many others as fit at the smallest size."""
+def _abreast(widths: Sequence[int], sides: str, most: int) -> list[list[int]]:
+    """Return the columns of each table: those that name the rows, and as many others as fit into a line."""
     names = len(sides) - len(sides.lstrip("l"))
     lead = list(range(names if 0 < names < len(sides) else 1))
-    room = _SIZES[SMALLEST] - sum(widths[place] for place in lead)
+    room = most - sum(widths[place] for place in lead)
     found: list[list[int]] = [[]]
     for place in range(len(lead), len(sides)):
         if found[-1] and sum(widths[other] for other in found[-1]) + widths[place] > room:
@@ -163,6 +165,8 @@ def _height(row: Sequence[str]) -> int:
 # and characters in a line of its caption and notes.
 MOST_CELL, GAP, MOST_LINES, NOTE_LINE = 22, 2, 40, 70
 SMALLEST = r"\scriptsize"
+# Of the width of a page that one of its two columns has.
+_NARROW = 0.66
 _SIZES = {"": 58, r"\small": 66, r"\footnotesize": 76, SMALLEST: 86}
 
 

@@ -30,6 +30,7 @@ class PaperOptions:
     notes : whether the notes are kept
     caption, label : of LaTeX tables, None for the title and for none
     wide : whether LaTeX tables span two columns of a page
+    narrow : whether LaTeX tables fit one of two columns of a page
     siunitx : whether LaTeX tables align numbers at their points, by the package siunitx
     """
 
@@ -42,6 +43,7 @@ class PaperOptions:
     label: str | None = None
     wide: bool = False
     siunitx: bool = False
+    narrow: bool = False
 
 
 def for_paper(grid: Grid, options: PaperOptions) -> Grid:
@@ -63,8 +65,10 @@ def for_paper(grid: Grid, options: PaperOptions) -> Grid:
     header = tuple(_titled(name, titles) for name in grid.header)
     rows = tuple((row[0]._replace(text=_titled(row[0].text, titles)), *row[1:]) for row in grid.rows)
     title = grid.title if options.caption is None else options.caption
-    label, wide, siunitx = options.label, options.wide, options.siunitx
-    return Grid(title, header, grid.sides, rows, notes, label, wide, siunitx)
+    if options.wide and options.narrow:
+        raise UserError("a table is 'wide', over both columns of a page, or 'narrow', in one of them")
+    label, wide, siunitx, narrow = options.label, options.wide, options.siunitx, options.narrow
+    return Grid(title, header, grid.sides, rows, notes, label, wide, siunitx, narrow)
 
 
 def bare(name: str) -> str:

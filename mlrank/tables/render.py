@@ -180,7 +180,7 @@ def _latex(grid: Grid) -> str:
     header, notes = [*map(latex, grid.header)], [*map(latex, grid.notes)]
     formats = [_number_format(grid, place) for place in range(len(header))] if grid.siunitx else [None] * len(header)
     rows = [[_in_latex(cell, f is not None) for cell, f in zip(row, formats, strict=True)] for row in grid.rows]
-    return latex_table(latex(grid.title), header, rows, grid.sides, notes, grid.label, grid.wide, formats)
+    return latex_table(latex(grid.title), header, rows, grid.sides, notes, grid.label, grid.wide, formats, grid.narrow)
 
 
 _NUMBER = re.compile(r"(-?\d+)(\.\d+)?(?: ± \d+\.?(\d+))?([†*‡•◦]*)")

@@ -1,5 +1,9 @@
 """Tables for papers: chosen rows and columns, names for readers, mean ranks, captions and labels."""
 
+import re
+import shutil
+import subprocess
+
 import pytest
 
 from mlrank.errors import UserError
@@ -120,3 +124,31 @@ def test_siunitx_aligns_columns_of_numbers_alone(make):
     assert r"{f1\_macro $\uparrow$}" in text
     assert r"A & 0.500 \pm 0.016 {$^\bullet$} & - \\" in text
     assert r"B & \bfseries 0.600 \pm 0.008 & - \\" in text
+
+
+def four_by_five(make, narrow):
+    """Return LaTeX of four methods and five metrics."""
+    columns = ("f1_macro", "f1_micro", "auc_macro", "ranking_loss", "hamming_loss")
+    titles = {"f1_macro": "Ma-F1", "f1_micro": "Mi-F1", "auc_macro": "AUC", "ranking_loss": "RL", "hamming_loss": "HL"}
+    records = [make(name, metrics={"hamming_loss": 0.25}) for name in ("Binary-SVM", "Rank-SVM", "C-LapSVM", "D")]
+    (grid,) = arrange(records, columns, GridLayout(), 3)
+    options = PaperOptions(columns, titles=titles, notes=False, caption="Results", narrow=narrow)
+    return render_grids([for_paper(grid, options)], "latex")
+
+
+def test_four_methods_and_five_metrics_are_one_narrow_table(make):
+    text = four_by_five(make, narrow=True)
+    assert text.count(r"\begin{table}") == 1
+    assert r"\footnotesize" in text
+    assert r"\footnotesize" not in four_by_five(make, narrow=False)
+    with pytest.raises(UserError, match="'wide', over both columns"):
+        for_paper(grid(), PaperOptions(wide=True, narrow=True))
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX is installed")
+def test_it_fits_a_column_of_an_article(make, tmp_path):
+    head = r"\documentclass[twocolumn]{article}\usepackage{booktabs}\begin{document}"
+    (tmp_path / "t.tex").write_text(head + four_by_five(make, narrow=True) + r"\end{document}", encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=True)
+    assert re.findall(r"^(?:Overfull.*|! .*)", done.stdout, re.MULTILINE) == []

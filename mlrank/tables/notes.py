@@ -38,7 +38,7 @@ def notes_of(by_method: Methods, columns: Sequence[str]) -> list[str]:
         *_missing(by_method, records),
         *_best(done, metrics),
         *_metrics(done, metrics),
-        *_convention([name for name in metrics if any(name in r.metrics for found in done.values() for r in found)]),
+        *_convention([name for name in metrics if METRICS[name].of_best or not _best_alone(done)]),
         *_data(records),
         *_search(done),
         *_projections(by_method),
@@ -114,11 +114,16 @@ def _best(done: Methods, metrics: Sequence[str]) -> Iterator[str]:
         yield f"not computed, as all scores would be needed: {', '.join(lacking)}"
 
 
+def _best_alone(done: Methods) -> bool:
+    """Return whether every run kept the best scores of each row alone."""
+    every = [record.n_best for found in done.values() for record in found]
+    return bool(every) and None not in every
+
+
 def _metrics(done: Methods, metrics: Sequence[str]) -> Iterator[str]:
     """Note where a metric left labels or rows out, or was undefined on a whole split."""
     for metric in metrics:
-        every = [record for found in done.values() for record in found]
-        if not METRICS[metric].of_best and every and all(record.n_best is not None for record in every):
+        if not METRICS[metric].of_best and _best_alone(done):
             continue  # another note says why no run has it
         values = {
             method: [record.metrics[metric] for record in found if metric in record.metrics]

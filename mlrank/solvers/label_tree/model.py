@@ -68,8 +68,9 @@ class TreeModel:
         _require(bool(inside), "features below n_features")
         counts = np.diff(self.leaf_ptr)
         of_node = np.concatenate([np.repeat(self.widths, tree.level_sizes[:-1]), counts])
-        used = np.diff(self.node_ptr)
-        _require((self.children < np.repeat(of_node, used)).all(), "children that the node has")
+        # In bytes, as there are very many weights: a node has a child at least.
+        last = np.repeat((np.maximum(of_node, 1) - 1).astype(np.uint8), np.diff(self.node_ptr))
+        _require((self.children <= last).all(), "children that the node has")
 
     @property
     def n_labels(self) -> int:

@@ -13,7 +13,6 @@ from scipy.sparse import csr_array, hstack
 from mlrank.arrays import BoolArray, IntArray
 from mlrank.errors import UserError, unknown_name
 from mlrank.labels import LabelMatrix, columns_of, row_counts, sparse_labels
-from mlrank.stratification import stratified_parts
 
 __all__ = ["SPLIT_KINDS", "Split", "holdout_sizes", "kfold", "make_splits", "predefined_folds"]
 
@@ -285,6 +284,8 @@ def _parts(Y: LabelMatrix, sizes: IntArray, seed: int, stratified: bool, groups:
     if groups is not None:
         return _group_parts(Y, sizes, rng, stratified, groups)
     if stratified:
+        from mlrank.stratification import stratified_parts  # compiled loops, which most workers need not load
+
         return stratified_parts(Y, sizes, rng)
     order, part = rng.permutation(Y.shape[0]), np.empty(Y.shape[0], dtype=np.int64)
     part[order] = np.repeat(np.arange(sizes.size), sizes)

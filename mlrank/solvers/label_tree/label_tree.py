@@ -65,8 +65,8 @@ class LabelTree:
     leaf : int
         Labels of a leaf at most, up to 256. Larger leaves are slower to train, and a little more precise.
     beam : int
-        Nodes of a level that prediction follows for the best labels; of 10^5 labels without clusters, 10 lose a hundredth
-        of precision at 1 and three at 5, and 40 win little.
+        Nodes of a level that prediction follows for the best labels. Of 10^5 labels without clusters, 10 lose a
+        hundredth of precision at 1 and three at 5; 40 win little.
     scores : {"hinge", "logistic"}
         How margins become scores: -max(0, 1 - z)**3, or the logarithm of 1 / (1 + exp(-z)).
     min_weight : float

@@ -16,6 +16,8 @@ from tests.experiment.test_parts import gap_config, with_gaps
 # Small C predicts nothing in most folds, and what it predicts in the others is right.
 CASE = Path(__file__).parent / "cases" / "undefined_folds.csv"
 C = (0.07, 0.08, 0.09, 0.1, 0.11, 1.0, 8.0)
+# Of folds in which that is so, and by which the values of the metrics tell the points apart.
+SEED = 10
 
 
 def config_of(strategy, metric="precision_micro"):
@@ -24,7 +26,8 @@ def config_of(strategy, metric="precision_micro"):
         f"name: undefined\ndatasets: [{{train: {CASE}, label_columns: -6}}]\n"
         "split: {kind: holdout, train: 60, test: 30}\n"
         f"methods:\n  SVM: {{solver: binary_svm, C: {list(C)}}}\n"
-        f"search: {{folds: 5, metric: {metric}, strategy: {strategy}{bound}}}\n",
+        f"search: {{folds: 5, metric: {metric}, strategy: {strategy}{bound}}}\n"
+        f"seed: {SEED}\n",
         "undefined",
     )
 
@@ -49,9 +52,9 @@ def test_no_strategy_chooses_what_is_right_in_the_one_fold_where_it_is_defined(t
     by_hand = {value: precision_by_hand(cell, value) for value in C}
     means = {value: folds.mean() for value, (folds, _) in by_hand.items()}
     assert any(
-        np.nanmean(np.where(folds > 0, folds, np.nan)) > max(means.values())
+        folds[folds > 0].mean() > max(means.values())
         for folds, n in by_hand.values()
-        if 0 < n < 5
+        if 0 < n < 5 and folds.any()
     )
     assert record.searched["C"] in (1.0, 8.0)
     trials = stored_trials(folder)

@@ -257,10 +257,11 @@ def test_a_numeric_label_must_be_0_or_1(tmp_path):
 
 def test_labels_are_needed_and_a_file_beside_is_suggested(tmp_path):
     path, other = put(tmp_path, data_arff=WEATHER, names_xml=WEATHER_XML)
-    with pytest.raises(UserError, match=r"name the Mulan XML file that does as labels, perhaps names\.xml, or the attributes in label_columns$"):
+    needed, attributes = "name the Mulan XML file that does as labels", "or the attributes in label_columns"
+    with pytest.raises(UserError, match=rf"{needed}, perhaps names\.xml, {attributes}$"):
         load_dataset(path)
     other.unlink()
-    with pytest.raises(UserError, match=r"name the Mulan XML file that does as labels$"):
+    with pytest.raises(UserError, match=rf"{needed}, {attributes}$"):
         load_dataset(path)
 
 

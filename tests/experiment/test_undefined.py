@@ -52,9 +52,7 @@ def test_no_strategy_chooses_what_is_right_in_the_one_fold_where_it_is_defined(t
     by_hand = {value: precision_by_hand(cell, value) for value in C}
     means = {value: folds.mean() for value, (folds, _) in by_hand.items()}
     assert any(
-        folds[folds > 0].mean() > max(means.values())
-        for folds, n in by_hand.values()
-        if 0 < n < 5 and folds.any()
+        folds[folds > 0].mean() > max(means.values()) for folds, n in by_hand.values() if 0 < n < 5 and folds.any()
     )
     assert record.searched["C"] in (1.0, 8.0)
     trials = stored_trials(folder)

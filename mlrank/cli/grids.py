@@ -78,6 +78,7 @@ def _width_for(shown: Sequence["RenderableType"]) -> int:
 
     In a file or pipe that names no width there is room for lines that would break a setting in a terminal.
     """
+    from rich.console import Group
     from rich.measure import Measurement
     from rich.segment import Segment
     from rich.table import Table
@@ -86,9 +87,10 @@ def _width_for(shown: Sequence["RenderableType"]) -> int:
 
     console = new_console()
     unbound = console.options.update(width=_UNBOUND)
-    # A table by itself tells what it needs; of a group only its lines do.
-    tables = [Measurement.get(console, unbound, part) for part in shown if isinstance(part, Table)]
-    others = [part for part in shown if not isinstance(part, Table)]
+    # A table tells what it needs, of other things only their lines do.
+    single = [one for part in shown for one in (part.renderables if isinstance(part, Group) else (part,))]
+    tables = [Measurement.get(console, unbound, part) for part in single if isinstance(part, Table)]
+    others = [part for part in single if not isinstance(part, Table)]
     width = max(console.width, *(table.minimum for table in tables), 0)
     if not (console.is_terminal or "COLUMNS" in os.environ):
         width = max(width, _FILE_WIDTH, *(table.maximum for table in tables))

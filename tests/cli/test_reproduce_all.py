@@ -7,14 +7,14 @@ from typer.testing import CliRunner
 
 from mlrank.cli import app
 from mlrank.recipes import Claim, DataOption, Recipe, TimesTable
+from mlrank.recipes.recipe_parts import SpeedClaim
 
 SOLVERS = {"slow": {"solver": "knn", "n_neighbors": 9}, "fast": {"solver": "knn"}}
 TIMES = TimesTable(
     table="Table 7",
     methods=SOLVERS,
     expected={"slow": 100.0, "fast": 2.0},
-    claim="fast is faster",
-    faster_first=("fast", "slow"),
+    claims=(SpeedClaim(text="fast is faster", faster_first=("fast", "slow")),),
 )
 
 

@@ -25,9 +25,9 @@ MOST_BYTES = 1_000_000_000
 def a_small_machine(monkeypatch):
     """Have as much memory on every machine, and low limits, for which small files are large."""
     before = resident()
-    for module in ("room", "growth", "mat"):
+    for module in ("room", "datasets.formats.growth", "datasets.formats.mat"):
         left = lambda: 0.8 * MOST_BYTES + before - resident()  # noqa: E731
-        monkeypatch.setattr(f"mlrank.datasets.formats.{module}.available_memory", left)
+        monkeypatch.setattr(f"mlrank.{module}.available_memory", left)
     for module in ("growth", "arff.header", "cell_rows"):
         monkeypatch.setattr(f"mlrank.datasets.formats.{module}.MOST_EMPTY", 1 << 20)
     monkeypatch.setattr("mlrank.datasets.formats.text.MOST_LINE", 1 << 24)

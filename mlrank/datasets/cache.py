@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import platformdirs
 from scipy.sparse import csr_array, issparse
 
@@ -86,7 +87,7 @@ def _store(copy: Path, dataset: Dataset) -> None:
 def _arrays(data: Dataset) -> dict[str, Any]:
     text = [asdict(column) for column in data.text]
     words = [data.name, data.source, data.label_names, data.feature_names, data.notes, data.X.shape, data.ids, text]
-    arrays: dict[str, Any] = {"words": np.frombuffer(json.dumps(words).encode(), np.uint8)}
+    arrays: dict[str, npt.NDArray[Any]] = {"words": np.frombuffer(json.dumps(words).encode(), np.uint8)}
     if issparse(data.X):
         arrays |= {"data": data.X.data, "indices": data.X.indices, "indptr": data.X.indptr}
     else:

@@ -1,6 +1,5 @@
 """A model judged on labelled data: every metric, on named rows."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -132,7 +131,7 @@ def _load(
     return load_source(source), source.key in FORMATS and FORMATS[source.key].numbered
 
 
-def _trained_with(model: StoredModel) -> Mapping[str, Any]:
+def _trained_with(model: StoredModel) -> LoadOptions:
     """Return the data set's entry in the configuration that the model was trained with; nothing if it was a name."""
     name, config = model.header.data.name, model.header.config or {}
     for entry in config.get("datasets") or ():

@@ -339,7 +339,8 @@ def test_each_kind_in_each_format_through_each_command(tmp_path, model_of, name,
         if not numbered:
             judged = judge(model, data, **{key: kept for key, kept in options.items() if key == "labels"})
             known = None if expected.known is None else expected.known
-            measured = evaluate(expected.Y, scores, model.predict(X), known)
+            weights = np.array(model.header.propensities)
+            measured = evaluate(expected.Y, scores, model.predict(X), known, propensities=weights)
             for metric, value in measured.items():
                 np.testing.assert_allclose(judged.metrics[metric].value, value.value, rtol=0, atol=1e-12)
     else:

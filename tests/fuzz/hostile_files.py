@@ -206,9 +206,9 @@ REFUSED = {
     "a line of blanks": ("a.svm.gz", lambda p: blanks(p, (b" ", 17 << 20)), {}, "a line of more than 16777216 bytes"),
     "many huge labels": (
         "a.xmc",
-        lambda p: text(p, b"400000 1 1048575\n" + b"1 0:1\n" * 400_000),
+        lambda p: text(p, b"400000 1 16777217\n" + b"1 0:1\n" * 400_000),
         {},
-        "rows of 1048575 labels and 1 features would take",
+        "16777217 labels: possible are 1 to 16777216",
     ),
     "a huge label": ("a.svm", lambda p: text(p, b"9999999999 1:1\n"), {}, "is larger than 2147483646"),
     "a huge feature": ("a.svm", lambda p: text(p, b"1 2147483646:1\n"), {}, "more than 8388608 are not supported"),

@@ -198,6 +198,8 @@ def _check_matrix(path: Path, name: str, value: Any) -> None:
             value.check_format(full_check=True)
         except (ValueError, TypeError, IndexError) as error:
             raise UserError(f"{name} is no valid sparse matrix: {error_text(error)}", path) from error
+        if value.format != "csr":  # few columns may stand for rows without end
+            check_room(8.0 * value.shape[0] + 16.0 * value.nnz, f"{name} {value.shape}", path)
 
 
 def stacked_matrix(path: Path, parts: Sequence[tuple[str, Any]]) -> Features:

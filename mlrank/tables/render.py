@@ -127,7 +127,8 @@ def _widths(
         inside = longest if place == 0 else words if side == "r" else min(words, _LONGEST_WORD)
         least.append(max(1, inside, *map(cell_len, re.split(r"\s+(?![↑↓])", name))))
         best.append(max(1, longest, *map(cell_len, name.splitlines())))
-    room = sum(best) if most is None else most - _GAP * (len(header) - 1)
+    # One is left over: early versions of rich count it for themselves.
+    room = sum(best) if most is None else most - _GAP * (len(header) - 1) - 1
     if sum(least) > room:
         return None
     # What is left over goes where the most is missing.

@@ -19,6 +19,7 @@ __all__ = [
     "LabelMatrix",
     "TopScores",
     "as_labels",
+    "chosen_labels",
     "columns_of",
     "dense_labels",
     "held",
@@ -166,6 +167,13 @@ def stacked_labels(parts: Sequence[LabelMatrix]) -> LabelMatrix:
 def take_columns(Y: LabelMatrix, labels: IntArray) -> LabelMatrix:
     """Return some labels, in the order given."""
     return as_labels(Y[:, labels]) if issparse(Y) else np.ascontiguousarray(Y[:, labels])
+
+
+def chosen_labels(best: TopScores, chosen: BoolArray, n_labels: int) -> csr_array:
+    """Return the label sets of rows in which some of the best labels, (n_rows, m), are chosen."""
+    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(chosen, axis=1))])
+    parts = (np.ones(int(starts[-1]), np.bool_), best.labels[chosen], starts)
+    return as_labels(csr_array(parts, shape=(len(best.labels), n_labels)))
 
 
 def top_of(scores: FloatArray, k: int) -> TopScores:

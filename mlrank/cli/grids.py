@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
     from rich.table import Table
 
     from mlrank.tables import Grid
@@ -31,8 +31,7 @@ def print_grids(grids: Sequence["Grid"], format: str) -> None:
         if place:
             print()
         console = new_console()
-        bound = console.is_terminal or "COLUMNS" in os.environ
-        print_as_wide(to_rich(grid, width=console.width if bound else None))
+        print_as_wide(to_rich(grid, width=console.width if _has_width(console) else None))
 
 
 def print_as_wide(*shown: "RenderableType") -> None:
@@ -45,16 +44,23 @@ def print_as_wide(*shown: "RenderableType") -> None:
 
     from mlrank.cli.terminal import new_console
 
-    bound = new_console().is_terminal or "COLUMNS" in os.environ
-    width = new_console().width
-    lists = [isinstance(part, Table) and _is_list(part) and bound and _width_for([part]) > width for part in shown]
-    parts = [
-        _names_above(part) if above and isinstance(part, Table) else part
-        for part, above in zip(shown, lists, strict=True)
-    ]
+    console = new_console()
+    parts = list(shown)
+    if _has_width(console):
+        parts = [
+            _names_above(part)
+            if isinstance(part, Table) and _is_list(part) and _width_for([part]) > console.width
+            else part
+            for part in shown
+        ]
     console = new_console(width=_width_for(parts))
     for part in parts:
         console.print(part)
+
+
+def _has_width(console: "Console") -> bool:
+    """Whether lines must fit: a file or pipe has no width, but for one that the environment names."""
+    return console.is_terminal or "COLUMNS" in os.environ
 
 
 def _is_list(table: "Table") -> bool:
@@ -92,7 +98,7 @@ def _width_for(shown: Sequence["RenderableType"]) -> int:
     tables = [Measurement.get(console, unbound, part) for part in single if isinstance(part, Table)]
     others = [part for part in single if not isinstance(part, Table)]
     width = max(console.width, *(table.minimum for table in tables), 0)
-    if not (console.is_terminal or "COLUMNS" in os.environ):
+    if not _has_width(console):
         width = max(width, _FILE_WIDTH, *(table.maximum for table in tables))
     while True:
         options = console.options.update(width=width)

@@ -169,6 +169,9 @@ _COUNTED = (
     "with their expectation over random order. Undefined where the training rows are not known."
 )
 
+# The places at the top of a ranking that metrics look at, in words.
+_TOP = {1: "place", 3: "3 places", 5: "5 places"}
+
 _DEFINITIONS: dict[str, Metric] = {
     "f1_macro": Metric(
         f1_macro,
@@ -361,96 +364,51 @@ _DEFINITIONS: dict[str, Metric] = {
         "the best score, the row counts the relevant fraction of them. Undefined for a row without relevant labels.",
         of_best=True,
     ),
-    "precision_at_3": Metric(
-        partial(precision_at, k=3),
-        True,
-        "scores",
-        "P@3: of a row, the number of relevant labels among the 3 best scored, divided by 3; mean over the rows. "
-        "Tied labels that straddle the limit count with their expectation over random order. "
-        "Undefined for a row without relevant labels.",
-        of_best=True,
-    ),
-    "precision_at_5": Metric(
-        partial(precision_at, k=5),
-        True,
-        "scores",
-        "P@5: of a row, the number of relevant labels among the 5 best scored, divided by 5; mean over the rows. "
-        "Tied labels that straddle the limit count with their expectation over random order. "
-        "Undefined for a row without relevant labels.",
-        of_best=True,
-    ),
-    "ndcg_at_1": Metric(
-        partial(ndcg_at, k=1),
-        True,
-        "scores",
-        "nDCG@1: of a row, the sum of 1 / log2(1 + place) over the relevant labels at the first place, "
-        "divided by the largest sum that any order of its labels reaches; mean over the rows. Tied labels count with "
-        "their expectation over random order. Undefined for a row without relevant labels.",
-        of_best=True,
-    ),
-    "ndcg_at_3": Metric(
-        partial(ndcg_at, k=3),
-        True,
-        "scores",
-        "nDCG@3: of a row, the sum of 1 / log2(1 + place) over the relevant labels at the first 3 places, "
-        "divided by the largest sum that any order of its labels reaches; mean over the rows. Tied labels count with "
-        "their expectation over random order. Undefined for a row without relevant labels.",
-        of_best=True,
-    ),
-    "ndcg_at_5": Metric(
-        partial(ndcg_at, k=5),
-        True,
-        "scores",
-        "nDCG@5: of a row, the sum of 1 / log2(1 + place) over the relevant labels at the first 5 places, "
-        "divided by the largest sum that any order of its labels reaches; mean over the rows. Tied labels count with "
-        "their expectation over random order. Undefined for a row without relevant labels.",
-        of_best=True,
-    ),
-    "psp_at_1": Metric(
-        partial(psp_at, k=1),
-        True,
-        "scores",
-        f"PSP@1: of a row, the sum of 1 / p_l over the relevant labels l at the first place; {_COUNTED}",
-        of_best=True,
-    ),
-    "psp_at_3": Metric(
-        partial(psp_at, k=3),
-        True,
-        "scores",
-        f"PSP@3: of a row, the sum of 1 / p_l over the relevant labels l at the first 3 places; {_COUNTED}",
-        of_best=True,
-    ),
-    "psp_at_5": Metric(
-        partial(psp_at, k=5),
-        True,
-        "scores",
-        f"PSP@5: of a row, the sum of 1 / p_l over the relevant labels l at the first 5 places; {_COUNTED}",
-        of_best=True,
-    ),
-    "psndcg_at_1": Metric(
-        partial(psndcg_at, k=1),
-        True,
-        "scores",
-        f"PSnDCG@1: of a row, the sum of 1 / (p_l log2(1 + place)) over the relevant labels l at the first place; "
-        f"{_COUNTED}",
-        of_best=True,
-    ),
-    "psndcg_at_3": Metric(
-        partial(psndcg_at, k=3),
-        True,
-        "scores",
-        f"PSnDCG@3: of a row, the sum of 1 / (p_l log2(1 + place)) over the relevant labels l at the first 3 places; "
-        f"{_COUNTED}",
-        of_best=True,
-    ),
-    "psndcg_at_5": Metric(
-        partial(psndcg_at, k=5),
-        True,
-        "scores",
-        f"PSnDCG@5: of a row, the sum of 1 / (p_l log2(1 + place)) over the relevant labels l at the first 5 places; "
-        f"{_COUNTED}",
-        of_best=True,
-    ),
+    **{
+        f"precision_at_{k}": Metric(
+            partial(precision_at, k=k),
+            True,
+            "scores",
+            f"P@{k}: of a row, the number of relevant labels among the {k} best scored, divided by {k}; mean over the "
+            "rows. Tied labels that straddle the limit count with their expectation over random order. Undefined for a "
+            "row without relevant labels.",
+            of_best=True,
+        )
+        for k in (3, 5)
+    },
+    **{
+        f"ndcg_at_{k}": Metric(
+            partial(ndcg_at, k=k),
+            True,
+            "scores",
+            f"nDCG@{k}: of a row, the sum of 1 / log2(1 + place) over the relevant labels at the first {places}, "
+            "divided by the largest sum that any order of its labels reaches; mean over the rows. Tied labels count "
+            "with their expectation over random order. Undefined for a row without relevant labels.",
+            of_best=True,
+        )
+        for k, places in _TOP.items()
+    },
+    **{
+        f"psp_at_{k}": Metric(
+            partial(psp_at, k=k),
+            True,
+            "scores",
+            f"PSP@{k}: of a row, the sum of 1 / p_l over the relevant labels l at the first {places}; {_COUNTED}",
+            of_best=True,
+        )
+        for k, places in _TOP.items()
+    },
+    **{
+        f"psndcg_at_{k}": Metric(
+            partial(psndcg_at, k=k),
+            True,
+            "scores",
+            f"PSnDCG@{k}: of a row, the sum of 1 / (p_l log2(1 + place)) over the relevant labels l at the first "
+            f"{places}; {_COUNTED}",
+            of_best=True,
+        )
+        for k, places in _TOP.items()
+    },
     "brier": Metric(
         brier,
         False,

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 
 from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.errors import UserError
-from mlrank.labels import LabelMatrix, TopScores, as_labels
+from mlrank.labels import LabelMatrix, TopScores, as_labels, chosen_labels
 from mlrank.metrics import MetricValue, evaluate
 
 __all__ = ["StoredPredictions", "all_scores", "stored_predictions"]
@@ -49,12 +49,10 @@ def stored_predictions(arrays: Mapping[str, np.ndarray[Any, Any]], n_labels: int
         known = arrays.get("known")
         return StoredPredictions(arrays["Y_true"], arrays["scores"], arrays["Y_pred"], rows, known, propensities)
     best, chosen = TopScores(arrays["labels"], arrays["scores"]), arrays["chosen"]
-    shape = (len(best.labels), n_labels)
-    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(chosen, axis=1))])
-    Y_pred = csr_array((np.ones(int(starts[-1]), np.bool_), best.labels[chosen], starts), shape=shape)
     true = arrays["true_labels"]
-    Y = csr_array((np.ones(len(true), np.bool_), true, arrays["true_starts"]), shape=shape)
-    return StoredPredictions(as_labels(Y), best, as_labels(Y_pred), rows, None, propensities)
+    parts = (np.ones(len(true), np.bool_), true, arrays["true_starts"])
+    Y = as_labels(csr_array(parts, shape=(len(best.labels), n_labels)))
+    return StoredPredictions(Y, best, chosen_labels(best, chosen, n_labels), rows, None, propensities)
 
 
 def all_scores(arrays: Mapping[str, np.ndarray[Any, Any]], what: str) -> Mapping[str, np.ndarray[Any, Any]]:

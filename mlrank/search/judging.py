@@ -37,7 +37,7 @@ class Fitted:
 
     def scores(self, X: Features) -> tuple[FloatArray, Features]:
         """Return the scores of rows, calibrated if that is asked for, and the features that the model saw."""
-        seen = X if self.projection is None else self.projection.transform(X)
+        seen = self._seen(X)
         scores = self.model.decision_function(seen)
         return scores if self.calibration is None else self.calibration(scores), seen
 
@@ -45,8 +45,10 @@ class Fitted:
         """Return the best scored labels of each row."""
         if self.calibration is not None:
             raise ValueError("a calibration is fitted to all scores, of which there are too many")
-        seen = X if self.projection is None else self.projection.transform(X)
-        return top_scores(self.model, seen, MOST_BEST, n_labels)
+        return top_scores(self.model, self._seen(X), MOST_BEST, n_labels)
+
+    def _seen(self, X: Features) -> Features:
+        return X if self.projection is None else self.projection.transform(X)
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_features
-from mlrank.labels import LabelMatrix, TopScores, as_labels, row_counts
+from mlrank.labels import LabelMatrix, TopScores, chosen_labels, row_counts
 
 __all__ = [
     "CUTS",
@@ -278,11 +277,6 @@ class BoundedCut:
         found[rows] = changed
         return found
 
-    def of_best(self, best: TopScores, sizes: IntArray) -> BoolArray:
-        """Return which of the best labels of each row the other cut predicts, within the bounds."""
-        chosen: BoolArray = self.base.of_best(best, sizes)
-        return self.within_best(chosen)
-
     def within_best(self, chosen: BoolArray) -> BoolArray:
         """Return the choice among the best labels of each row, which stand by falling scores, within the bounds."""
         bounded = np.clip(np.count_nonzero(chosen, axis=1), self.min_labels, self.max_labels)
@@ -358,9 +352,7 @@ def counted_best(cut: Any, best: TopScores, Y: LabelMatrix) -> tuple[BoolArray, 
     free = bare.of_best(best, row_counts(Y)) & there
     chosen = cut.within_best(free) & there if isinstance(cut, BoundedCut) else free
     more = np.count_nonzero(chosen, axis=1) - np.count_nonzero(free, axis=1)
-    starts = np.concatenate([[0], np.cumsum(np.count_nonzero(chosen, axis=1))])
-    parts = (np.ones(int(starts[-1]), np.bool_), best.labels[chosen], starts)
-    sets = as_labels(csr_array(parts, shape=Y.shape))
+    sets = chosen_labels(best, chosen, Y.shape[1])
     return chosen, CountedSets(sets, int(np.count_nonzero(more > 0)), int(np.count_nonzero(more < 0)))
 
 
@@ -385,7 +377,7 @@ def _best(scores: FloatArray, sizes: np.ndarray[Any, Any]) -> BoolArray:
 
 
 def _first(best: TopScores, sizes: IntArray) -> BoolArray:
-    return np.asarray(np.arange(best.labels.shape[1]) < np.minimum(sizes, best.labels.shape[1])[:, None])
+    return np.asarray(np.arange(best.labels.shape[1]) < sizes[:, None])
 
 
 def _check_width(scores: FloatArray, n_labels: int) -> None:

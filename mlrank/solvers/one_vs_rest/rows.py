@@ -62,11 +62,11 @@ class Machines(NamedTuple):
 
     def replaced(self, places: list[int], beta: FloatArray) -> FloatArray | csr_array:
         """Return the dual variables with those of some machines replaced."""
-        if not places or not issparse(self.beta):
-            found = np.asarray(self.beta) if not issparse(self.beta) else self.beta
-            if places:
-                found[places] = beta
-            return found
+        if not places:
+            return self.beta
+        if not issparse(self.beta):
+            self.beta[places] = beta
+            return self.beta
         kept = np.ones(len(self.b))
         kept[places] = 0.0
         spread = csr_array((np.ones(len(places)), (places, range(len(places)))), shape=(len(kept), len(places)))

@@ -185,7 +185,7 @@ class TrialPlace(NamedTuple):
 
 def trial_key(inputs: FitInputs, point: FitSettings, place: TrialPlace | None) -> str:
     """Return the key of a grid point in a fold; with no place, that of its fit on the whole training part."""
-    where = "{}" if place is None else _joined(_texts_of(place))
+    where = "{}" if place is None else _joined(_texts_of(*place))
     return _digest(_joined({"inputs": _text(inputs.digest), "point": _joined(point.texts), "place": where}))
 
 
@@ -204,7 +204,7 @@ def seed_of(inputs: FitInputs, point: FitSettings, place: TrialPlace | None, ali
     """
     parts = inputs.drawing | (alike or point).drawing
     if place is not None:
-        of_place = _texts_of(place)
+        of_place = _texts_of(*place)
         parts |= {name: of_place[name] for name in ("fold", "folds", "stratified", "metric")}
     return int(_digest(_joined(parts))[:8], 16)
 
@@ -265,9 +265,9 @@ def _joined(texts: Mapping[str, str]) -> str:
     return "{" + ",".join(f'"{name}":{texts[name]}' for name in sorted(texts)) + "}"
 
 
-@lru_cache(maxsize=1024)
-def _texts_of(place: TrialPlace) -> dict[str, str]:
-    return {name: _text(value) for name, value in place._asdict().items()}
+@lru_cache(maxsize=1024, typed=True)  # 1 and 1.0 are equal, and their texts are not
+def _texts_of(*place: object) -> dict[str, str]:
+    return {name: _text(value) for name, value in zip(TrialPlace._fields, place, strict=True)}
 
 
 def _canonical(value: Any) -> Any:

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from mlrank.certify import CERTIFIERS
 from mlrank.solvers import SOLVERS, TrainingSet, binary_svm
-from mlrank.solvers.one_vs_rest import sparse
+from mlrank.solvers.one_vs_rest import MachineRows, SparseMachineRows, sparse
 from mlrank.solvers.one_vs_rest.kernels import sparse_pass
 from tests.solvers.problems import random_problem
 
@@ -110,3 +110,12 @@ def test_long_rows_are_left_to_the_library():
     assert rows.fit(1.0, 1e-3, 10**6).n_iter.min() > 0
     assert rows.fit(100.0, 1e-3, 10**6).n_iter.max() == 0
     assert BinarySVM(C=100.0, loss="squared_hinge").fit(TrainingSet(csr_array(X), Y)).info.converged
+
+
+@pytest.mark.parametrize(("width", "kind"), [(4, MachineRows), (5, SparseMachineRows)])
+def test_narrow_sparse_rows_alone_are_made_dense(monkeypatch, width, kind):
+    monkeypatch.setattr(binary_svm, "DENSE_CELLS", 1000)
+    monkeypatch.setattr(binary_svm, "SPARSE_SIDE", 4)
+    X, Y = problem()
+    assert type(BinarySVM(loss="squared_hinge").prepare(TrainingSet(csr_array(X[:, :width]), Y))) is kind
+    assert type(BinarySVM(loss="squared_hinge").prepare(TrainingSet(X[:, :width], Y))) is MachineRows

@@ -30,7 +30,7 @@ SOLVER = r'"([a-z_]+)": "mlrank\.solvers\.'
 
 def metric_names() -> list[str]:
     """Return the names of the metrics, in their order."""
-    return _keys("metrics/definitions.py", r'^    "([a-z0-9_]+)": Metric\(')
+    return _keys("metrics/definitions.py", r'^    "([a-z0-9_]+)": (?:Metric|_[a-z]+_at)\(')
 
 
 def format_keys() -> list[str]:

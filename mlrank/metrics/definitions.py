@@ -11,7 +11,7 @@ rows. A row without relevant labels has nothing to rank, so every row-wise ranki
 true label is unknown are left out of every count and every list, as if the row or label did not have them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -169,8 +169,48 @@ _COUNTED = (
     "with their expectation over random order. Undefined where the training rows are not known."
 )
 
-# The places at the top of a ranking that metrics look at, in words.
-_TOP = {1: "place", 3: "3 places", 5: "5 places"}
+
+def _top_metric(function: Callable[..., MetricValue], k: int, meaning: str) -> Metric:
+    return Metric(partial(function, k=k), True, "scores", meaning, of_best=True)
+
+
+def _places(k: int) -> str:
+    return "place" if k == 1 else f"{k} places"
+
+
+def _precision_at(k: int) -> Metric:
+    return _top_metric(
+        precision_at,
+        k,
+        f"P@{k}: of a row, the number of relevant labels among the {k} best scored, divided by {k}; mean over the "
+        "rows. Tied labels that straddle the limit count with their expectation over random order. Undefined for a "
+        "row without relevant labels.",
+    )
+
+
+def _ndcg_at(k: int) -> Metric:
+    return _top_metric(
+        ndcg_at,
+        k,
+        f"nDCG@{k}: of a row, the sum of 1 / log2(1 + place) over the relevant labels at the first {_places(k)}, "
+        "divided by the largest sum that any order of its labels reaches; mean over the rows. Tied labels count "
+        "with their expectation over random order. Undefined for a row without relevant labels.",
+    )
+
+
+def _psp_at(k: int) -> Metric:
+    meaning = f"PSP@{k}: of a row, the sum of 1 / p_l over the relevant labels l at the first {_places(k)}; {_COUNTED}"
+    return _top_metric(psp_at, k, meaning)
+
+
+def _psndcg_at(k: int) -> Metric:
+    return _top_metric(
+        psndcg_at,
+        k,
+        f"PSnDCG@{k}: of a row, the sum of 1 / (p_l log2(1 + place)) over the relevant labels l at the first "
+        f"{_places(k)}; {_COUNTED}",
+    )
+
 
 _DEFINITIONS: dict[str, Metric] = {
     "f1_macro": Metric(
@@ -364,51 +404,17 @@ _DEFINITIONS: dict[str, Metric] = {
         "the best score, the row counts the relevant fraction of them. Undefined for a row without relevant labels.",
         of_best=True,
     ),
-    **{
-        f"precision_at_{k}": Metric(
-            partial(precision_at, k=k),
-            True,
-            "scores",
-            f"P@{k}: of a row, the number of relevant labels among the {k} best scored, divided by {k}; mean over the "
-            "rows. Tied labels that straddle the limit count with their expectation over random order. Undefined for a "
-            "row without relevant labels.",
-            of_best=True,
-        )
-        for k in (3, 5)
-    },
-    **{
-        f"ndcg_at_{k}": Metric(
-            partial(ndcg_at, k=k),
-            True,
-            "scores",
-            f"nDCG@{k}: of a row, the sum of 1 / log2(1 + place) over the relevant labels at the first {places}, "
-            "divided by the largest sum that any order of its labels reaches; mean over the rows. Tied labels count "
-            "with their expectation over random order. Undefined for a row without relevant labels.",
-            of_best=True,
-        )
-        for k, places in _TOP.items()
-    },
-    **{
-        f"psp_at_{k}": Metric(
-            partial(psp_at, k=k),
-            True,
-            "scores",
-            f"PSP@{k}: of a row, the sum of 1 / p_l over the relevant labels l at the first {places}; {_COUNTED}",
-            of_best=True,
-        )
-        for k, places in _TOP.items()
-    },
-    **{
-        f"psndcg_at_{k}": Metric(
-            partial(psndcg_at, k=k),
-            True,
-            "scores",
-            f"PSnDCG@{k}: of a row, the sum of 1 / (p_l log2(1 + place)) over the relevant labels l at the first "
-            f"{places}; {_COUNTED}",
-            of_best=True,
-        )
-        for k, places in _TOP.items()
-    },
+    "precision_at_3": _precision_at(3),
+    "precision_at_5": _precision_at(5),
+    "ndcg_at_1": _ndcg_at(1),
+    "ndcg_at_3": _ndcg_at(3),
+    "ndcg_at_5": _ndcg_at(5),
+    "psp_at_1": _psp_at(1),
+    "psp_at_3": _psp_at(3),
+    "psp_at_5": _psp_at(5),
+    "psndcg_at_1": _psndcg_at(1),
+    "psndcg_at_3": _psndcg_at(3),
+    "psndcg_at_5": _psndcg_at(5),
     "brier": Metric(
         brier,
         False,

@@ -80,7 +80,8 @@ def reproduce(
     The best available data are used: your files, then data sets of the catalogue, then generated stand-ins. The first
     lines name them and say how to get better ones. 'all' runs every recipe with its run times, related labels and
     figures, continues after a failure, and writes DIR/reference/SUMMARY.md: papers by verdict, a line for each table,
-    and every claim with its verdict.
+    and every claim with its verdict. 'all --readings' stays within a budget of 90 minutes unless another is given: a
+    recipe whose readings take more than their part takes its quick grid, and as many readings as fit.
 
     Examples:
 
@@ -93,6 +94,7 @@ def reproduce(
     * `mlrank reproduce corel5k --readings --dry-run`
     * `mlrank reproduce science --questions average_precision`
     * `mlrank reproduce all --jobs 2`
+    * `mlrank reproduce all --readings --jobs 2 --dry-run`
     * `mlrank reproduce imageclef --data mine.arff --labels mine.xml`
     """
     from mlrank.cli.progress import run_with_progress
@@ -111,7 +113,7 @@ def reproduce(
         raise UserError("--fetch gets published data, --data names your own: give one of them")
     if name == ALL:
         given = {
-            "--readings": readings or questions,
+            "--questions": questions,
             "--grid": grid,
             "--table": table,
             "--figures": figures,
@@ -137,6 +139,10 @@ def reproduce(
     found = [load_recipe(one) for one in (recipes() if name == ALL else [name])]
     for recipe in found if fetch else ():
         _fetch(recipe, quiet)
+    if name == ALL and reads:
+        from mlrank.cli.readings import reproduce_all_readings
+
+        raise typer.Exit(reproduce_all_readings(found, runner, results, budget, dry_run, as_json))
     if name == ALL:
         raise typer.Exit(_run_all(found, runner, results, dry_run, as_json))
     files = None if data is None else _files(data, test, labels)

@@ -133,6 +133,9 @@ def plan_readings(
 ) -> ReadingsPlan:
     """Return which experiments the readings of a recipe need on a data option.
 
+    Of readings that come to the same (the settings that the paper prints are also those of a grid with nothing else)
+    the one that departs least stands for all.
+
     Parameters
     ----------
     questions : see `readings_of`
@@ -144,19 +147,33 @@ def plan_readings(
     UserError
         If a choice makes an experiment that cannot be.
     """
-    readings = readings_of(recipe, questions)
     grid = grid or recipe.default_grid
     plain = experiment_mapping(recipe, option, grid, files)
     experiments = _Experiments(recipe, plain)
-    sources = tuple(experiments.sources(reading) for reading in readings)
+    found: dict[str, tuple[Reading, Mapping[str, Source]]] = {}
+    for reading in readings_of(recipe, questions):
+        sources = experiments.sources(reading)
+        found.setdefault(_what_is_read(recipe, reading, sources), (reading, sources))
     configs = tuple(config_of(mapping, f"recipe {recipe.name}") for mapping in experiments.mappings)
-    return ReadingsPlan(recipe, option, grid, tuple(readings), configs, sources)
+    readings, all_sources = zip(*found.values(), strict=True)
+    return ReadingsPlan(recipe, option, grid, readings, configs, all_sources)
+
+
+def _what_is_read(recipe: Recipe, reading: Reading, sources: Mapping[str, Source]) -> str:
+    """Return a text that is the same for readings that come to the same: same runs, measured in the same way."""
+    measured = [
+        choice.model_dump(include={"metrics", "undefined"}, exclude_defaults=True)
+        for choice in (recipe.readings[question].choices[name] for question, name in reading.choices)
+    ]
+    places = {method: (source.experiment, source.method) for method, source in sources.items()}
+    return _text([places, [one for one in measured if one]])
 
 
 class _Experiments:
     """The distinct experiments of readings so far, as mappings, and the distinct methods in each."""
 
     def __init__(self, recipe: Recipe, plain: YamlMapping) -> None:
+        plain = {"search": {}, **plain}  # so that recipes without one share fits too
         self.recipe, self.plain = recipe, plain
         self.mappings: list[YamlMapping] = [plain]
         self._bases = {_base(plain): 0}
@@ -173,7 +190,7 @@ class _Experiments:
     def _source(self, name: str, mapping: YamlMapping, config: ExperimentConfig, reading: Reading) -> Source:
         searched = any(len(values) > 1 for _, values in config.methods[name].all_axes)
         # How points are compared changes nothing for a method with one point.
-        base = mapping if searched else {**mapping, "search": self.plain.get("search", {})}
+        base = mapping if searched else {**mapping, "search": self.plain["search"]}
         at = self._bases.setdefault(_base(base), len(self.mappings))
         if at == len(self.mappings):
             self._add(base, reading)

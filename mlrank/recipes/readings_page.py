@@ -10,7 +10,7 @@ from mlrank.recipes.render import render_comparison
 from mlrank.tables import Grid, Shown
 from mlrank.tables.markup import markdown, markdown_table
 
-__all__ = ["ENOUGH", "headline", "readings_grid", "readings_page", "specification_figure"]
+__all__ = ["ENOUGH", "departed", "headline", "readings_grid", "readings_page", "specification_figure"]
 
 # The share of a table's numbers from which on a reading is called one that recovers it; ours, as no paper has one.
 ENOUGH = 0.6
@@ -31,7 +31,7 @@ def headline(report: ReadingsReport) -> list[str]:
     if report.best == 0:
         lines.append("No other reading recovers more.")
     else:
-        lines.append(f"Of the whole table {_departed(report, best)} recovers most: {_counted(best, n)}.")
+        lines.append(f"Of the whole table {departed(report, best)} recovers most: {_counted(best, n)}.")
     verdict = "That is a table recovered" if best.recovered >= ENOUGH * n else "No reading recovers the table"
     lines.append(f"{verdict} (we ask for {ENOUGH:.0%} of its numbers under one reading).{_luck(report)}")
     return lines
@@ -41,7 +41,8 @@ def _counted(outcome: ReadingOutcome, n: int) -> str:
     return f"{outcome.recovered} of {n} numbers ({outcome.matches} match, {outcome.close} are close)"
 
 
-def _departed(report: ReadingsReport, outcome: ReadingOutcome) -> str:
+def departed(report: ReadingsReport, outcome: ReadingOutcome) -> str:
+    """Return the choices of a reading that are not the recipe's, in words; empty for the recipe as it stands."""
     choices = outcome.choices.items()
     return ", ".join(f"{name}: {choice}" for name, choice in choices if choice != report.questions[name].default)
 

@@ -59,6 +59,7 @@ class Recipe(BaseModel):
     experiment : an experiment mapping without name and datasets
     grids : per grid name and method, settings that are added to the method
     default_grid : str
+    quick_grid : name of the grid that readings are tried in where the default one takes too long; None for none
     effort : per grid name, what it changes of the experiment's split, search and subset
     expected : the paper's numbers per method and metric, null where it gives none
     spread : their standard deviations, where the paper gives them; in its layout ours then are shown too
@@ -82,6 +83,7 @@ class Recipe(BaseModel):
     experiment: YamlMapping
     grids: dict[str, dict[str, YamlMapping]] = Field(min_length=1)
     default_grid: str = "coarse"
+    quick_grid: str | None = None
     effort: dict[str, Effort] = {}
     expected: dict[str, dict[str, float | None]] = Field(min_length=1)
     spread: dict[str, dict[str, float]] = {}
@@ -172,8 +174,9 @@ def _inconsistencies(recipe: Recipe, name: str) -> Iterator[Problem]:
         yield f"the recipe is called '{recipe.name}' but its file '{name}.yaml'", ("name",)
     for key in {"name", "datasets"} & set(recipe.experiment):
         yield f"'{key}' is set by the recipe, not by its experiment", ("experiment", key)
-    if recipe.default_grid not in recipe.grids:
-        yield unknown_name("grid", recipe.default_grid, recipe.grids), ("default_grid",)
+    for key, grid in (("default_grid", recipe.default_grid), ("quick_grid", recipe.quick_grid)):
+        if grid is not None and grid not in recipe.grids:
+            yield unknown_name("grid", grid, recipe.grids), (key,)
     datasets = [option.dataset for option in recipe.data]
     for place, dataset in enumerate(datasets):
         if dataset in datasets[:place]:

@@ -1,17 +1,17 @@
 """Running the readings of a recipe, and writing what they recover."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mlrank.config import ExperimentConfig
 from mlrank.datasets import is_available
 from mlrank.plots.specification import render_specification
 from mlrank.recipes.compare import Comparison
 from mlrank.recipes.data import banner, better_options, choose_data
 from mlrank.recipes.readings import ReadingsPlan, plan_readings
 from mlrank.recipes.readings_page import readings_page, specification_figure
-from mlrank.recipes.recipe import Recipe
+from mlrank.recipes.readings_summary import PAGE, all_stored_readings, readings_summary
+from mlrank.recipes.recipe import Recipe, recipes
 from mlrank.recipes.recovery import ReadingsReport, judge_readings
 from mlrank.recipes.run import REFERENCE, RecipeRequest, Runner
 from mlrank.records.atomic import dump_json, make_folder, write_atomic
@@ -29,7 +29,7 @@ class ReadingsRun:
     comparisons : tuple of Comparison
         The paper's table beside ours under each reading.
     files : tuple of Path
-        The stored report, its page, and the figure if there is one.
+        The stored report, its page, the figure if there is one, and the page of all recipes' readings.
     n_failed : int
         Runs that failed.
     """
@@ -54,31 +54,21 @@ def to_run(recipe: Recipe, request: RecipeRequest, runner: Runner, questions: Se
     return plan_readings(recipe, option, questions, request.files, request.grid)
 
 
-def run_readings(
-    plan: ReadingsPlan,
-    runner: Runner,
-    results: Path,
-    budget: float | None = None,
-    seconds: Callable[[ExperimentConfig], float | None] = lambda config: None,
-) -> ReadingsRun:
+def run_readings(plan: ReadingsPlan, runner: Runner, results: Path, left_out: int = 0) -> ReadingsRun:
     """Make the fits that are missing, judge every reading, and write the report, its page and its figure.
 
-    The files are ``DIR/reference/NAME-readings.json``, ``.md`` and ``.svg``.
+    The files are ``DIR/reference/NAME-readings.json``, ``.md`` and ``.svg``, and ``readings.md`` of all recipes.
 
     Parameters
     ----------
-    budget : seconds that all experiments may take; readings that go beyond it are left out and counted
-    seconds : what an experiment is going to take, None if not known
+    left_out : how many readings a budget left out of the plan
     """
-    planned = len(plan.readings)
-    if budget is not None:
-        plan = plan.within({place: seconds(plan.configs[place]) for place in plan.used}, budget)
     runs = {}
     for place in plan.used:
         config = plan.configs[place]
         runner.show(f"{config.name}: {', '.join(config.methods)}")
         runs[place] = runner.run(config, runner.jobs).records
-    report, comparisons = judge_readings(plan, runs, planned - len(plan.readings))
+    report, comparisons = judge_readings(plan, runs, left_out)
     files = _write(report, comparisons[report.best], results / REFERENCE)
     n_failed = sum(not record.done for records in runs.values() for record in records)
     return ReadingsRun(report, tuple(comparisons), files, n_failed)
@@ -95,4 +85,5 @@ def _write(report: ReadingsReport, under_best: Comparison, folder: Path) -> tupl
     contents[f"{name}.md"] = page.encode()
     for file, content in contents.items():
         write_atomic(folder / file, content)
-    return tuple(folder / file for file in contents)
+    write_atomic(folder / PAGE, readings_summary(all_stored_readings(folder), recipes()).encode())
+    return tuple(folder / file for file in (*contents, PAGE))

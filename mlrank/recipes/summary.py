@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from mlrank.recipes.compare import Comparison
 from mlrank.recipes.page import CELL_MARKS, cells_in_words, claim_mark, claims_in_words
 from mlrank.recipes.readings_page import headline
+from mlrank.recipes.readings_summary import PAGE, share_recovered
 from mlrank.recipes.recipe import GRADES
 from mlrank.recipes.recovery import ReadingsReport
 from mlrank.recipes.verdicts import CELL_VERDICTS, CLAIM_VERDICTS
@@ -121,6 +122,7 @@ def _head(outcomes: Sequence[TableOutcome]) -> list[str]:
     commits = sorted({(record.software.commit or "no commit")[:12] for record in records})
     machines = sorted({record.time.machine for record in records if record.time.machine})
     found = [outcome.comparison for outcome in outcomes if outcome.comparison]
+    read = [outcome.readings for outcome in outcomes if outcome.readings]
     cells = _counts(CELL_VERDICTS, (cell.verdict for comparison in found for cell in comparison.cells))
     claims = _counts(CLAIM_COLUMNS, (claim.verdict for comparison in found for claim in comparison.claims))
     return [
@@ -131,7 +133,19 @@ def _head(outcomes: Sequence[TableOutcome]) -> list[str]:
         f"- machine: {markdown('; '.join(machines) or 'unknown')}; every fit with 1 thread",
         f"- numbers: {_listed(cells)}",
         f"- claims: {_listed(claims)}",
+        *(_read(read) if read else ()),
         "- seconds are those of this machine: of run times only the claims are judged, by ratios",
+    ]
+
+
+def _read(reports: Sequence[ReadingsReport]) -> list[str]:
+    """Return the line on readings, if numbers of the papers' own data were read."""
+    n, own, best = share_recovered(reports)
+    if not n:
+        return [f"- [readings]({PAGE})"]
+    return [
+        f"- [readings]({PAGE}): of {n} numbers from the papers' own data {best} ({best / n:.0%}) match or are close "
+        f"under one stated reading for each table, {own} ({own / n:.0%}) as the recipes stand, in their grids"
     ]
 
 

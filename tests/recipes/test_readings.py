@@ -134,6 +134,22 @@ def test_a_budget_takes_the_readings_that_fit_in_the_order_of_departures(recipe)
     assert plan.within(seconds, 0.0).used == [0]
 
 
+def test_readings_that_come_to_the_same_are_one(tmp_path):
+    quick = "grids: {small: {one: {n_neighbors: 5}, two: {n_neighbors: 3}}, coarse: {}}\nquick_grid: small"
+    text = RECIPE.replace("grids: {coarse: {one: {n_neighbors: [5, 15]}}}", quick)
+    recipe = written(tmp_path, text=text)
+    plan = plan_readings(recipe, recipe.data[0], grid=recipe.quick_grid)
+    # Nothing is searched, so nothing is selected; and three neighbors are all there are.
+    assert [reading.name for reading in plan.readings] == [
+        "neighbors: ten, scale: none, select_by: micro, measure: f1",
+        "neighbors: ten, scale: none, select_by: micro, measure: of_means",
+        "neighbors: ten, scale: standard, select_by: micro, measure: f1",
+        "neighbors: ten, scale: standard, select_by: micro, measure: of_means",
+    ]
+    with pytest.raises(UserError, match=r"unknown grid 'smal'\. Did you mean 'small'"):
+        written(tmp_path, text=text.replace("quick_grid: small", "quick_grid: smal"))
+
+
 def test_measures_are_read_from_stored_metrics(recipe, make):
     plan = plan_readings(recipe, recipe.data[0], ["measure"])
     record = replace(
@@ -193,7 +209,8 @@ def test_a_table_printed_under_a_reading_is_recovered_under_it_and_not_as_the_re
     swapped = max(int(found[0, 1] + found[1, 0]) for found in other)
     assert (report.deals, report.every_deal, report.chance) == (2, True, 1.0 if swapped >= 3 else 0.5)
     assert stored_readings(tmp_path / "r" / "reference", "read") == report
-    assert {path.name for path in done.files} == {"read-readings.json", "read-readings.md", "read-readings.svg"}
+    ends = {"json", "md", "svg"}
+    assert {path.name for path in done.files} == {"readings.md"} | {f"read-readings.{end}" for end in ends}
     assert stored_readings(tmp_path, "read") is None
     (tmp_path / "read-readings.json").write_text("{}")
     with pytest.raises(UserError, match="damaged readings; run 'mlrank reproduce read --readings' again"):
@@ -364,7 +381,8 @@ def test_the_command_plans_runs_and_prints_readings(invoke, tmp_path):
         (["read", "--readings", "--table", "3"], "readings are of the recipe's own table, found --table"),
         (["read", "--readings", "--grid", "fine"], "unknown grid of the recipe 'read' 'fine'"),
         (["read", "--readings", "--figures"], "found --figures"),
-        (["all", "--readings"], "--readings is of one recipe, found together with 'all'"),
+        (["all", "--questions", "scale"], "--questions is of one recipe, found together with 'all'"),
+        (["all", "--readings", "--grid", "fine"], "--grid is of one recipe, found together with 'all'"),
     ],
 )
 def test_what_does_not_go_with_readings_is_refused(invoke, words, message):

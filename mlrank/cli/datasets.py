@@ -42,19 +42,15 @@ def list_datasets(as_json: Json = False) -> None:
     if as_json:
         _print_json(rows)
         return
-    from rich.table import Table
+    from mlrank.cli.grids import print_table
 
-    from mlrank.cli.grids import print_as_wide
-
-    table = Table("name", "n (train + test)", "d", "k", "labels/row", "read from", box=None, header_style="bold")
-    for column in table.columns[1:5]:
-        column.justify = "right"
+    lines = []
     for row in rows:
         n = f"{row['n_train']} + {row['n_test']}" if row["n_test"] else str(row["n_train"])
         sizes = ("?" if row[key] is None else str(row[key]) for key in ("n_features", "n_labels"))
         cells = (n, *sizes, "?" if row["cardinality"] is None else f"{row['cardinality']:.3f}")
-        table.add_row(str(row["name"]), *cells, str(row["read_from"]))
-    print_as_wide(table)
+        lines.append((str(row["name"]), *cells, str(row["read_from"])))
+    print_table(("name", "n (train + test)", "d", "k", "labels/row", "read from"), lines, "lrrrrl")
     print("missing: 'mlrank datasets info NAME' says how to get it")
 
 

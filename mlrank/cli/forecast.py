@@ -63,19 +63,17 @@ def _plain(cell: "CellForecast") -> dict[str, object]:
 
 
 def _print_table(found: list["CellForecast"]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
+    from mlrank.cli.grids import print_table
 
-    from mlrank.cli.grids import print_as_wide
-
-    table = Table("data set / split / method", "fits", "left", "a fit", "from", "all", "memory")
+    header = ("data set / split / method", "fits", "left", "a fit", "from", "all", "memory")
+    rows = []
     each = _durations([cell.search.seconds for cell in found])
     total = _durations([cell.seconds for cell in found])
     for cell, one, all_left in zip(found, each, total, strict=True):
         origin = "finished fits" if cell.measured else "a pilot fit"
         memory = f"{cell.bytes / 1e6:,.0f} MB"
-        table.add_row(escape(cell.cell), str(cell.n_fits), str(cell.n_left), one, origin, all_left, memory)
-    print_as_wide(table)
+        rows.append((cell.cell, str(cell.n_fits), str(cell.n_left), one, origin, all_left, memory))
+    print_table(header, rows, "lrrrlrr")
 
 
 def _durations(column: Sequence[float | None]) -> list[str]:

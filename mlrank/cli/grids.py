@@ -1,16 +1,16 @@
 """Printing grids of numbers."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
-    from mlrank.tables import Grid
+    from mlrank.tables import Grid, Styled
 
-__all__ = ["print_as_wide", "print_grids"]
+__all__ = ["print_as_wide", "print_grids", "print_table", "terminal_width"]
 
 _FILE_WIDTH = 120
 _UNBOUND = 1_000_000
@@ -21,7 +21,6 @@ def print_grids(grids: Sequence["Grid"], format: str) -> None:
 
     A table that would not fit the terminal with all its words whole is printed row by row, a line for each column.
     """
-    from mlrank.cli.terminal import new_console
     from mlrank.tables import render_grids, to_rich
 
     if format != "rich":
@@ -30,8 +29,23 @@ def print_grids(grids: Sequence["Grid"], format: str) -> None:
     for place, grid in enumerate(grids):
         if place:
             print()
-        console = new_console()
-        print_as_wide(to_rich(grid, width=console.width if _has_width(console) else None))
+        print_as_wide(to_rich(grid, width=terminal_width()))
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence["str | Styled"]], sides: str) -> None:
+    """Print a table without title and notes, as `print_grids` does; cells are texts, or texts and their styles."""
+    from mlrank.tables import rows_to_rich
+
+    styled = [[(cell, "") if isinstance(cell, str) else cell for cell in row] for row in rows]
+    print_as_wide(*rows_to_rich(header, styled, sides, terminal_width()))
+
+
+def terminal_width() -> int | None:
+    """Return the number of columns of the terminal; None in a file or pipe, whose lines may have any width."""
+    from mlrank.cli.terminal import new_console
+
+    console = new_console()
+    return console.width if _has_width(console) else None
 
 
 def print_as_wide(*shown: "RenderableType") -> None:

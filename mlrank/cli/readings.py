@@ -87,11 +87,10 @@ def reproduce_readings(
 
 
 def _print_readings(done: "ReadingsRun") -> None:
-    from mlrank.cli.grids import print_as_wide
+    from mlrank.cli.grids import print_grids
     from mlrank.recipes.readings_page import readings_grid
-    from mlrank.tables import to_rich
 
-    print_as_wide(to_rich(readings_grid(done.report)))
+    print_grids([readings_grid(done.report)], "rich")
 
 
 def _failures(done: "ReadingsRun", runner: "Runner") -> int:
@@ -102,10 +101,8 @@ def _failures(done: "ReadingsRun", runner: "Runner") -> int:
 
 def _show_plan(found: "PricedReadings", forecasts: _Forecasts, runner: "Runner", as_json: bool) -> None:
     """Print which experiments the readings need, with the fits that are left and their time."""
-    from rich.table import Table
-
     from mlrank.cli.forecast import duration
-    from mlrank.cli.grids import print_as_wide
+    from mlrank.cli.grids import print_table
     from mlrank.records import dump_json
 
     plan = found.plan
@@ -113,12 +110,12 @@ def _show_plan(found: "PricedReadings", forecasts: _Forecasts, runner: "Runner",
         experiments = {plan.configs[at].name: forecasts.found[plan.configs[at].name] for at in plan.used}
         print(dump_json({"readings": _choices(plan), "experiments": experiments}), end="")
         return
-    table = Table("experiment", "methods", "fits", "left", "time")
+    rows = []
     for at in plan.used:
         config = plan.configs[at]
         n_fits, n_left = forecasts.fits(config)
-        table.add_row(config.name, ", ".join(config.methods), str(n_fits), str(n_left), duration(found.costs[at]))
-    print_as_wide(table)
+        rows.append((config.name, ", ".join(config.methods), str(n_fits), str(n_left), duration(found.costs[at])))
+    print_table(("experiment", "methods", "fits", "left", "time"), rows, "llrrr")
     free = [name for name, question in plan.recipe.readings.items() if not question.costs_fits]
     if free:
         runner.show(f"questions that cost no fit, their answers come from the same runs: {', '.join(free)}")
@@ -210,20 +207,17 @@ def _show_all(
     chosen: Sequence["PricedReadings"], forecasts: _Forecasts, runner: "Runner", minutes: float, as_json: bool
 ) -> None:
     """Print which grid each recipe takes, how many of its readings are run, and what they and all together take."""
-    from rich.table import Table
-
     from mlrank.cli.forecast import duration
-    from mlrank.cli.grids import print_as_wide
+    from mlrank.cli.grids import print_table
 
-    table = Table("recipe", "grid", "readings", "experiments", "fits left", "time")
+    rows = []
     for found in chosen:
         plan = found.plan
         n_left = sum(forecasts.fits(plan.configs[at])[1] for at in plan.used)
         shown = f"{len(plan.readings)}" + (f" of {len(plan.readings) + found.left_out}" if found.left_out else "")
-        row = (plan.recipe.name, plan.grid, shown, str(len(plan.used)), str(n_left), duration(found.seconds))
-        table.add_row(*row)
+        rows.append((plan.recipe.name, plan.grid, shown, str(len(plan.used)), str(n_left), duration(found.seconds)))
     if not as_json:
-        print_as_wide(table)
+        print_table(("recipe", "grid", "readings", "experiments", "fits left", "time"), rows, "llrrrr")
     times = [found.seconds for found in chosen]
     total = None if None in times else sum(time for time in times if time is not None)
     workers = f"{runner.jobs} worker{'s'[: runner.jobs > 1]}"

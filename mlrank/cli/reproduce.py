@@ -188,16 +188,11 @@ def _fetch(recipe: "Recipe", quiet: bool) -> None:
 
 
 def _list() -> None:
-    from rich.table import Table
-
-    from mlrank.cli.grids import print_as_wide
+    from mlrank.cli.grids import print_table
     from mlrank.recipes import load_recipe, recipes
 
-    table = Table("name", "table", "paper")
-    for name in recipes():
-        recipe = load_recipe(name)
-        table.add_row(name, recipe.table, recipe.paper)
-    print_as_wide(table)
+    known = map(load_recipe, recipes())
+    print_table(("name", "table", "paper"), [(recipe.name, recipe.table, recipe.paper) for recipe in known], "lll")
 
 
 def _run(
@@ -228,24 +223,23 @@ def _show_compared(done: "TableRun", as_json: bool) -> int:
 
 
 def _print_comparison(comparison: "Comparison") -> None:
-    from mlrank.cli.grids import print_as_wide
+    from mlrank.cli.grids import print_as_wide, terminal_width
     from mlrank.recipes import comparison_to_rich
 
-    print_as_wide(comparison_to_rich(comparison))
+    print_as_wide(comparison_to_rich(comparison, terminal_width()))
 
 
 def _show_related(done: "TableRun", as_json: bool) -> int:
+    from mlrank.cli.grids import print_grids
     from mlrank.cli.show import show_failures
     from mlrank.records import dump_json
-    from mlrank.tables import render_grids
 
     if done.related_table is None:
         return show_failures(done.experiment.records)
     if as_json:
         print(dump_json(done.related), end="")
     else:
-        text = render_grids([done.related_table], "md")
-        _console(as_json).print(text, highlight=False, markup=False, soft_wrap=True)
+        print_grids([done.related_table], "rich")
     return show_failures(done.experiment.records)
 
 

@@ -77,21 +77,19 @@ def open_run(place: Path, results: Path) -> tuple["ExperimentConfig", "RunFolder
 
 def _print_sums(found: dict[str, list["RunState"]]) -> None:
     """Print a row for each data set: its runs by state, and the fits of their searches."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    from mlrank.cli.grids import print_as_wide
+    from mlrank.cli.grids import print_table
 
     shown = [name for name in COLOURS if name == "done" or any(_in(states, name) for states in found.values())]
-    table = Table("experiment", "data set", "runs", *shown, "search fits", "failed")
+    header = ("experiment", "data set", "runs", *shown, "search fits", "failed")
+    rows: list[list[str | tuple[str, str]]] = []
     for name, states in found.items():
         for dataset in dict.fromkeys(state.dataset for state in states):
             mine = [state for state in states if state.dataset == dataset]
-            counts = (f"[{COLOURS[kind]}]{_in(mine, kind) or ''}" for kind in shown)
+            counts = ((str(_in(mine, kind) or ""), COLOURS[kind]) for kind in shown)
             fits = f"{sum(state.n_done for state in mine)}/{sum(state.n_trials for state in mine)}"
             failed = str(sum(len(state.errors) for state in mine) or "")
-            table.add_row(escape(name), escape(dataset), str(len(mine)), *counts, fits, failed)
-    print_as_wide(table)
+            rows.append([name, dataset, str(len(mine)), *counts, fits, failed])
+    print_table(header, rows, "ll" + "r" * (len(header) - 2))
 
 
 def _in(states: list["RunState"], kind: str) -> int:
@@ -99,20 +97,16 @@ def _in(states: list["RunState"], kind: str) -> int:
 
 
 def _print_runs(found: dict[str, list["RunState"]]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
+    from mlrank.cli.grids import print_table
 
-    from mlrank.cli.grids import print_as_wide
-
-    table = Table("experiment", "data set", "split", "method", "state", "search fits", "failed")
+    header = ("experiment", "data set", "split", "method", "state", "search fits", "failed")
+    rows: list[list[str | tuple[str, str]]] = []
     for name, states in found.items():
         for state in states:
-            shown = f"[{COLOURS[state.state]}]{state.state}"
-            fits = f"{state.n_done}/{state.n_trials}"
-            failed = str(len(state.errors) or "")
-            names = map(escape, (name, state.dataset, state.split, state.method))
-            table.add_row(*names, shown, fits, failed)
-    print_as_wide(table)
+            names = (name, state.dataset, state.split, state.method)
+            shown = (state.state, COLOURS[state.state])
+            rows.append([*names, shown, f"{state.n_done}/{state.n_trials}", str(len(state.errors) or "")])
+    print_table(header, rows, "lllllrr")
 
 
 def _print_errors(found: dict[str, list["RunState"]]) -> None:

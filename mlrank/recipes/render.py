@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mlrank.errors import unknown_name
 from mlrank.recipes.compare import SECONDS, ComparedCell, Comparison
-from mlrank.tables import FORMATS, Grid, Shown, render_grids
+from mlrank.tables import FORMATS, Grid, Shown, render_grids, rows_to_rich
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -48,32 +48,28 @@ def comparison_grid(comparison: Comparison) -> Grid:
     return Grid(comparison.title, tuple(header), "l" + "r" * (len(header) - 1), body, notes)
 
 
-def comparison_to_rich(comparison: Comparison) -> "Group":
-    """Return a comparison for the terminal, to be printed by a rich console; claims come right below the table."""
-    from rich import box
+def comparison_to_rich(comparison: Comparison, width: int | None = None) -> "Group":
+    """Return a comparison for the terminal, to be printed by a rich console; claims come right below the table.
+
+    Parameters
+    ----------
+    width : columns of the terminal, as `mlrank.tables.rows_to_rich` takes it
+    """
     from rich.console import Group
-    from rich.table import Table
     from rich.text import Text
 
     # Numbers must not be broken over lines, so what is wide becomes long: one line per number.
     wide = len({cell.metric for cell in comparison.cells}) > METRICS_ABREAST
     header, *rows = _lines(comparison) if wide else _grid(comparison)
-    shown = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
-    for place, name in enumerate(header):
-        shown.add_column(
-            Text(name.replace(" ", "\n")),
-            justify="right" if place else "left",
-            overflow="fold",
-            no_wrap=not place,
-        )
-    for row in rows:
-        shown.add_row(*(Text(cell) for cell in row))
+    names = [name.replace(" ", "\n") for name in header]
+    cells = [[(text, "") for text in row] for row in rows]
+    shown = rows_to_rich(names, cells, "l" + "r" * (len(header) - 1), width)
     claims = []
     for claim in comparison.claims:
         claims.append(Text(claim.line, style="bold"))
         claims += [Text(f"  {detail}") for detail in claim.details]
     notes = [Text(f"- {note}", style="dim") for note in (*_reasons(comparison), *comparison.notes)]
-    return Group(Text(comparison.title, style="bold"), Text(), shown, Text(), *claims, *notes)
+    return Group(Text(comparison.title, style="bold"), Text(), *shown, Text(), *claims, *notes)
 
 
 def _reasons(comparison: Comparison) -> Iterator[str]:

@@ -7,8 +7,9 @@ from mlrank.tables.compared import grid_of_datasets, grid_of_labels, grid_of_spl
 from mlrank.tables.files import FinishedExperiment, write_tables
 from mlrank.tables.overview import overview_of_datasets, overview_of_splits
 from mlrank.tables.provenance import software_facts
-from mlrank.tables.render import FORMATS, PRINTED, grid_to_html, render, render_grids, to_rich
+from mlrank.tables.render import FORMATS, PRINTED, grid_to_html, render, render_grids
 from mlrank.tables.resulttable import ResultTable, TableCell, TableRow
+from mlrank.tables.terminal import Styled, rows_to_rich, to_rich
 from mlrank.tables.tidy import TIDY_COLUMNS, TIDY_FORMATS, tidy_bytes, tidy_format, tidy_frame
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "GridLayout",
     "ResultTable",
     "Shown",
+    "Styled",
     "TableCell",
     "TableRow",
     "arrange",
@@ -35,6 +37,7 @@ __all__ = [
     "overview_of_splits",
     "render",
     "render_grids",
+    "rows_to_rich",
     "show_value",
     "software_facts",
     "tidy_bytes",

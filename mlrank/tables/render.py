@@ -1,22 +1,19 @@
-"""Tables as Markdown, LaTeX (booktabs), HTML, CSV, JSON and for the terminal."""
+"""Tables as Markdown, LaTeX (booktabs), HTML, CSV and JSON."""
 
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
-from mlrank.errors import escaped_lines, unknown_name
+from mlrank.errors import unknown_name
 from mlrank.records import dump_json
 from mlrank.tables.arrange import Grid, Shown, to_grid
 from mlrank.tables.markup import html, html_page, html_table, latex, latex_table, markdown, markdown_table
 from mlrank.tables.resulttable import ResultTable, TableRow
 
-if TYPE_CHECKING:
-    from rich.console import Group, RenderableType
-
-__all__ = ["FORMATS", "PRINTED", "grid_to_html", "render", "render_grids", "to_rich"]
+__all__ = ["FORMATS", "PRINTED", "grid_to_html", "render", "render_grids"]
 
 # The formats of the files beside the runs; a table is printed in others too.
 FORMATS = ("md", "latex", "csv")
@@ -58,112 +55,6 @@ def render_grids(grids: Sequence[Grid], fmt: str) -> str:
     if fmt not in ("md", "latex"):
         raise ValueError(unknown_name("format of a table", fmt, PRINTED))
     return "\n".join((_markdown if fmt == "md" else _latex)(grid) for grid in grids)
-
-
-def to_rich(table: ResultTable | Grid, decimals: int = 4, *, width: int | None = None) -> "Group":
-    """Return title, table and notes for the terminal, to be printed by a rich console.
-
-    Parameters
-    ----------
-    decimals : digits after the point of metrics
-    width : columns of the terminal, in which no number and no word of a heading is broken: a table that does not fit
-        with its headings broken after underscores is printed row by row, a line for each column; None for any width
-    """
-    from rich import box
-    from rich.console import Group, RenderableType
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    grid = table if isinstance(table, Grid) else to_grid(table, decimals)
-    # Escaped before widths are measured.
-    grid = replace(
-        grid,
-        title=escaped_lines(grid.title),
-        header=tuple(map(escaped_lines, grid.header)),
-        rows=tuple(tuple(cell._replace(text=escaped_lines(cell.text)) for cell in row) for row in grid.rows),
-        notes=tuple(map(escaped_lines, grid.notes)),
-    )
-    # A spread or an interval that holds together is folded whole below its mean.
-    body = [
-        [
-            cell._replace(text=cell.text.replace("± ", "±").replace(", ", ",")) if side == "r" else cell
-            for cell, side in zip(row, grid.sides, strict=True)
-        ]
-        for row in grid.rows
-    ]
-    headers = [grid.header, tuple(name.replace("_", "_\n") for name in grid.header)]
-    fitting = ((header, widths) for header in headers if (widths := _widths(header, body, grid.sides, width)))
-    header, widths = next(fitting, (grid.header, None))
-    middle: list[RenderableType] = []
-    if widths is None:
-        middle += _records(grid)
-    else:
-        shown = RichTable(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
-        for name, side, wide in zip(header, grid.sides, widths, strict=True):
-            shown.add_column(Text(name), justify=_JUSTIFY[side], overflow="fold", width=wide)
-        for row in body:
-            shown.add_row(*(Text.assemble((cell.text, _style(cell))) for cell in row))  # the padding is not underlined
-        middle.append(shown)
-    notes = [Text(f"- {note}", style="dim") for note in grid.notes]
-    return Group(Text(grid.title, style="bold"), Text(), *middle, Text(), *notes)
-
-
-def _widths(
-    header: Sequence[str], body: Sequence[Sequence[Shown]], sides: str, most: int | None
-) -> tuple[int, ...] | None:
-    """Return the width of each column in at most `most` of the terminal; None if words would have to be broken.
-
-    The words of the first column and of headings and numbers stay whole, others up to a length; names stay in a line.
-    """
-    from rich.cells import cell_len
-
-    least, best = [], []
-    for place, (name, side) in enumerate(zip(header, sides, strict=True)):
-        cells = [row[place].text for row in body]
-        longest = max(map(cell_len, cells), default=0)
-        # A number stays with its unit, and only its spread or interval goes below it.
-        between = r" (?=[±\[])" if side == "r" else r"\s+"
-        words = max((cell_len(word) for text in cells for word in re.split(between, text)), default=0)
-        inside = longest if place == 0 else words if side == "r" else min(words, _LONGEST_WORD)
-        least.append(max(1, inside, *map(cell_len, re.split(r"\s+(?![↑↓])", name))))
-        best.append(max(1, longest, *map(cell_len, name.splitlines())))
-    # One is left over: early versions of rich count it for themselves.
-    room = sum(best) if most is None else most - _GAP * (len(header) - 1) - 1
-    if sum(least) > room:
-        return None
-    # What is left over goes where the most is missing.
-    while sum(least) < min(room, sum(best)):
-        place = max(range(len(least)), key=lambda at: best[at] - least[at])
-        least[place] += 1
-    return tuple(least)
-
-
-def _records(grid: Grid) -> "Iterator[RenderableType]":
-    """Yield each row as its name and a line for each other column, with a line between two rows."""
-    from rich.cells import cell_len
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    for place, row in enumerate(grid.rows):
-        if place:
-            yield Text()
-        yield Text.assemble((row[0].text, _style(row[0]) or "bold"))
-        lines = RichTable.grid(padding=(0, 2))
-        longest = min(_LONGEST_NAME, 2 + max(map(cell_len, grid.header[1:]), default=0))
-        lines.add_column(overflow="fold", width=longest)
-        lines.add_column(overflow="fold")
-        for name, cell in zip(grid.header[1:], row[1:], strict=True):
-            lines.add_row(Text(f"  {name}"), Text.assemble((cell.text, _style(cell))))
-        yield lines
-
-
-# Of a column's name, where it stands beside its value; of a word that is not broken in a text; between two columns.
-_LONGEST_NAME, _LONGEST_WORD, _GAP = 26, 24, 2
-_JUSTIFY: Mapping[str, Literal["left", "right"]] = {"l": "left", "r": "right"}
-
-
-def _style(cell: Shown) -> str:
-    return "bold" if cell.best else "underline" if cell.second else ""
 
 
 def _markdown(grid: Grid) -> str:

@@ -96,6 +96,23 @@ def test_a_terminal_of_80_columns_loses_no_column_of_a_wide_table(mlrank, tmp_pa
     assert max(map(len, lines)) <= 80
 
 
+def test_tables_wider_than_the_terminal_are_records(mlrank, tmp_path, monkeypatch):
+    config = write_config(tmp_path / "c.yaml")
+    monkeypatch.setenv("COLUMNS", "40")
+    shown = {
+        ("datasets", "list"): ("scene", "  n (train + test)  1211 + 1196"),
+        ("status", config): ("small", "  search fits  0/33"),
+        ("status", config, "--list"): ("small", "  method       Binary-SVM"),
+        ("train", config, "--dry-run", "--jobs", 1): ("train / official / Binary-SVM", "  fits    10"),
+        ("reproduce", "--list"): ("arts", "  table  Table 2"),
+    }
+    for words, lines in shown.items():
+        out = [line.rstrip() for line in mlrank(*words)[1].splitlines()]
+        assert set(lines) <= set(out), words
+        # Below a table a sentence is broken by the terminal.
+        assert all(len(line) <= 40 for line in out[:-1]), words
+
+
 def test_a_pipe_gets_every_row_of_a_table_in_one_line(tmp_path):
     X, Y = small_data()
     for part, rows in (("train", slice(60)), ("test", slice(60, None))):

@@ -154,11 +154,11 @@ def test_many_metrics_stand_below_each_other_on_a_terminal(folder, make):
     console.print(comparison_to_rich(compare(recipe, recipe.data[1], records)))
     lines = [line.rstrip() for line in console.export_text().splitlines()]
     at = lines.index("f1_macro")
-    assert re.split(r"  +", lines[at + 1].strip()) == ["A", "0.5000 ± 0.0300", "0.5000 ± 0.0000", "+0.0000", "matches"]
+    assert re.split(r"  +", lines[at + 1].strip()) == ["A", "0.5000 ±0.0300", "0.5000 ±0.0000", "+0.0000", "matches"]
     assert re.split(r"  +", lines[lines.index("f1_micro") + 1].strip()) == [
         "B",
         "0.5000",
-        "0.2500 ± 0.0000",
+        "0.2500 ±0.0000",
         "-0.2500",
         "differs",
     ]

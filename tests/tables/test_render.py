@@ -53,7 +53,7 @@ def test_latex_is_a_booktabs_table_with_every_cell(table):
     assert r"Elisseeff \& Weston}" in lines[2]
     assert lines[3:12] == [
         r"\footnotesize\setlength{\tabcolsep}{3pt}",
-        r"\begin{tabular}{lrrlrr}",
+        r"\begin{tabular}{@{}lrrlrr@{}}",
         r"\toprule",
         r"method & f1\_macro $\uparrow$ & ranking\_loss $\downarrow$"
         r" & \begin{tabular}[b]{@{}l@{}}chosen \\ settings\end{tabular} & fit & certificate \\",
@@ -253,7 +253,7 @@ def test_long_headers_and_settings_are_stacked_and_wide_tables_set_smaller(make)
     assert f"method & {stack} & chosen settings & fit & certificate" in text
     assert r"\begin{tabular}[t]{@{}l@{}}C=8, lam=0.001, nu=2, \\ gamma=0.25, \\ epsilon=0.1\end{tabular}" in text
     sizes = [_size(render(build_tables([make("A")], list(METRICS)[:count]), "latex")) for count in (1, 3, 12)]
-    assert sizes == ["", r"\footnotesize", r"\scriptsize"]
+    assert sizes == ["", r"\small", r"\scriptsize"]
 
 
 def _size(text):

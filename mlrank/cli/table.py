@@ -86,7 +86,9 @@ def table(
         str | None, typer.Option("--label", metavar="NAME", help="LaTeX: what \\ref refers to, such as tab:results.")
     ] = None,
     no_notes: Annotated[bool, typer.Option("--no-notes", help="Leave out the notes below the table.")] = False,
-    narrow: Annotated[bool, typer.Option("--narrow", help="LaTeX: fit one of two columns of a page.")] = False,
+    narrow: Annotated[
+        bool, typer.Option("--narrow", help="LaTeX: fit one of two columns of a page, or a slide.")
+    ] = False,
     siunitx: Annotated[
         bool, typer.Option("--siunitx", help="LaTeX: align numbers at their points, by that package.")
     ] = False,

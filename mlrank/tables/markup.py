@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from html import escape
+from typing import NamedTuple
 
 __all__ = ["html", "html_page", "html_table", "latex", "latex_table", "markdown", "markdown_table"]
 
@@ -64,22 +65,28 @@ def latex_table(
     `label` is what a paper refers to it by, and `wide` makes it span both columns of a page. Columns with a format are
     aligned by siunitx; `narrow` makes it fit one of two columns of a page.
 
-    Long names and lists of settings are stacked, and a wide table is set smaller, so that it fits the width of a page.
-    What is too wide or too long even then goes into several tables, each with the names of its rows.
+    Long names and lists of settings are stacked, and a wide table is set smaller, so that it fits the width of a page
+    of the class article; unless it has the smallest letters it fits a slide of beamer too, where letters are larger,
+    and a narrow one always does. What is too wide or too long even then goes into several tables, each with the names
+    of its rows.
     """
     body = [[_stacked(cell, ", ", MOST_CELL, "t", side) for cell, side in zip(row, sides, strict=True)] for row in rows]
-    widths = [max([4, *(_width(row[place]) for row in body)]) for place in range(len(sides))]
+    widths = [max([4.0, *(_width(row[place]) for row in body)]) for place in range(len(sides))]
     names = list(header)
-    sizes = {size: int(most * (_NARROW if narrow else 1.0)) for size, most in _SIZES.items()}
-    if _total(widths, names) > sizes[""]:
+    sizes = (*_SIZES, _NARROWEST if narrow else _SMALLEST)
+    rooms = [_COLUMN if narrow else _BOTH_COLUMNS if wide else _SLIDE] * len(sizes)
+    if not (narrow or wide):
+        rooms[-1] = _PAGE
+    if sizes[0].points([*map(max, widths, map(_width, names))]) > rooms[0]:
         parts = zip(header, widths, sides, strict=True)
         names = [_stacked(name, r"(?<=\\_)| (?!\$)", width, "b", side) for name, width, side in parts]
-    widest = [max(width, _width(name)) + GAP for width, name in zip(widths, names, strict=True)]
-    tables = [(places, some) for places in _abreast(widest, sides, sizes[SMALLEST]) for some in _runs(body)]
+    widest = [max(width, _width(name)) for width, name in zip(widths, names, strict=True)]
+    tables = [(places, some) for places in _abreast(widest, sides, sizes[-1], rooms[-1]) for some in _runs(body)]
     written = []
     for number, (places, some) in enumerate(tables, start=1):
-        total = sum(widest[place] for place in places)
-        size = next((size for size, most in sizes.items() if total <= most), SMALLEST)
+        found = [widest[place] for place in places]
+        fitting = (size for size, room in zip(sizes, rooms, strict=True) if size.points(found) <= room)
+        size = next(fitting, sizes[-1])
         title = caption if len(tables) == 1 else f"{caption} (part {number} of {len(tables)})"
         name = label if label is None or len(tables) == 1 else f"{label}-{number}"
         cells = [[row[place] for place in places] for row in (names, *some)]
@@ -95,7 +102,7 @@ def latex_table(
 
 def _one_table(
     caption: str,
-    size: str,
+    size: "_Size",
     rows: Sequence[Sequence[str]],
     sides: str,
     notes: Sequence[str],
@@ -117,8 +124,8 @@ def _one_table(
             r"\centering",
             rf"\caption{{{caption}}}",
             *([rf"\label{{{label}}}"] if label else []),
-            *([size + r"\setlength{\tabcolsep}{3pt}"] if size else []),
-            rf"\begin{{tabular}}{{{sides}}}",
+            *([rf"{size.command}\setlength{{\tabcolsep}}{{{size.gap / 2:g}pt}}"] if size.command else []),
+            rf"\begin{{tabular}}{{@{{}}{sides}@{{}}}}",
             *(r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"),
             r"\end{tabular}",
             *below,
@@ -129,14 +136,13 @@ def _one_table(
     )
 
 
-def _abreast(widths: Sequence[int], sides: str, most: int) -> list[list[int]]:
+def _abreast(widths: Sequence[float], sides: str, size: "_Size", room: float) -> list[list[int]]:
     """Return the columns of each table: those that name the rows, and as many others as fit into a line."""
     names = len(sides) - len(sides.lstrip("l"))
     lead = list(range(names if 0 < names < len(sides) else 1))
-    room = most - sum(widths[place] for place in lead)
     found: list[list[int]] = [[]]
     for place in range(len(lead), len(sides)):
-        if found[-1] and sum(widths[other] for other in found[-1]) + widths[place] > room:
+        if found[-1] and size.points([widths[other] for other in (*lead, *found[-1], place)]) > room:
             found.append([])
         found[-1].append(place)
     return [[*lead, *places] for places in found]
@@ -161,29 +167,44 @@ def _height(row: Sequence[str]) -> int:
     return max(cell.count(r" \\ ") + 1 for cell in row)
 
 
-# Characters in a cell, between two columns, and in a line of the text block at each size; lines of a table on a page,
-# and characters in a line of its caption and notes.
-MOST_CELL, GAP, MOST_LINES, NOTE_LINE = 22, 2, 40, 70
-SMALLEST = r"\scriptsize"
-# Of the width of a page that one of its two columns has.
-_NARROW = 0.66
-_SIZES = {"": 58, r"\small": 66, r"\footnotesize": 76, SMALLEST: 86}
+# Digits in a line of a cell, lines of a table on a page, and characters in a line of its caption and notes.
+MOST_CELL, MOST_LINES, NOTE_LINE = 22, 40, 70
+# Points across: of a page of article, one of its columns and both, and what a slide has room for, letters there being
+# larger, in points of article's letters.
+_PAGE, _COLUMN, _BOTH_COLUMNS, _SLIDE = 345.0, 229.0, 469.0, 280.0
 
 
-def _total(widths: Sequence[int], names: Sequence[str]) -> int:
-    return sum(max(width, _width(name)) + GAP for width, name in zip(widths, names, strict=True))
+class _Size(NamedTuple):
+    """A size of letters: its command, and in points the width of a digit and the room between two columns."""
+
+    command: str
+    digit: float
+    gap: float
+
+    def points(self, widths: Sequence[float]) -> float:
+        return self.digit * sum(widths) + self.gap * (len(widths) - 1)
 
 
-def _width(cell: str) -> int:
-    """Return about how many characters wide an escaped cell is printed; of a stacked one, the widest line."""
+_SIZES = (_Size("", 5.0, 12.0), _Size(r"\small", 4.63, 6.0), _Size(r"\footnotesize", 4.25, 6.0))
+_SMALLEST, _NARROWEST = _Size(r"\scriptsize", 3.98, 6.0), _Size(r"\scriptsize", 3.98, 4.0)
+# Widths of letters in digits, as Computer Modern has them; others are as wide as a digit.
+_ALIKE = {"il.,:;'!|`": 0.56, "fj": 0.61, "- ": 0.67, "I_": 0.72, "rst()[]": 0.78, "cez": 0.89, "kvxy": 1.06}
+_ALIKE |= {"bdhnpquS": 1.11, "FJL": 1.28, "EPZ": 1.36, "BCRTw": 1.45, "ADGHKNOQUVXY=+<>": 1.55, "m%": 1.66, "MW@": 1.95}
+_LETTERS = {letter: width for letters, width in _ALIKE.items() for letter in letters}
+_BOLD = 1.15
+
+
+def _width(cell: str) -> float:
+    """Return about how many digits wide an escaped cell is printed; of a stacked one, the widest line."""
     lines = re.sub(r"\\(begin|end)\{tabular\}(\[.\]\{@\{\}.@\{\}\})?", "", cell).split(r"\\")
-    return max(
-        len(re.sub(r"\\[A-Za-z]+(\{\})?|[{}$\\]", "", re.sub(r"\\(pm|dagger|ddagger|bullet|circ)", "x", line)))
-        for line in lines
-    )
+    bold = _BOLD if r"\textbf" in cell or r"\bfseries" in cell else 1.0
+    # Signs of formulas are as wide as a digit, what stands for a character too.
+    lines = [re.sub(r"\\(pm|[a-z]*arrow|d+agger|bullet|circ|lambda)|\\text[a-z]+\{\}", "0", line) for line in lines]
+    bare = [re.sub(r"\\[A-Za-z]+|[{}$\\^]", "", line) for line in lines]
+    return bold * max(sum(_LETTERS.get(letter, 1.0) for letter in line.strip()) for line in bare)
 
 
-def _stacked(cell: str, at: str, most: int, place: str, side: str) -> str:
+def _stacked(cell: str, at: str, most: float, place: str, side: str) -> str:
     """Return a cell in lines of at most `most` characters, if it is longer and matches `at`, where it may break."""
     pieces = re.split(f"({at})", cell) if _width(cell) > most else [cell]
     lines = [""]

@@ -126,29 +126,53 @@ def test_siunitx_aligns_columns_of_numbers_alone(make):
     assert r"B & \bfseries 0.600 \pm 0.008 & - \\" in text
 
 
-def four_by_five(make, narrow):
-    """Return LaTeX of four methods and five metrics."""
-    columns = ("f1_macro", "f1_micro", "auc_macro", "ranking_loss", "hamming_loss")
-    titles = {"f1_macro": "Ma-F1", "f1_micro": "Mi-F1", "auc_macro": "AUC", "ranking_loss": "RL", "hamming_loss": "HL"}
-    records = [make(name, metrics={"hamming_loss": 0.25}) for name in ("Binary-SVM", "Rank-SVM", "C-LapSVM", "D")]
-    (grid,) = arrange(records, columns, GridLayout(), 3)
-    options = PaperOptions(columns, titles=titles, notes=False, caption="Results", narrow=narrow)
-    return render_grids([for_paper(grid, options)], "latex")
+COLUMNS = ("f1_macro", "f1_micro", "auc_macro", "ranking_loss", "hamming_loss")
+
+
+def four_by_five(make, **more):
+    """Return LaTeX of four methods and five metrics, under their own names."""
+    records = [make(name, metrics={"hamming_loss": 0.25}) for name in ("Binary-SVM", "Rank-SVM", "Rank-HLapSVM", "D")]
+    (grid,) = arrange(records, COLUMNS, GridLayout(), 4)
+    return render_grids([for_paper(grid, PaperOptions(COLUMNS, notes=False, caption="Results", **more))], "latex")
 
 
 def test_four_methods_and_five_metrics_are_one_narrow_table(make):
     text = four_by_five(make, narrow=True)
     assert text.count(r"\begin{table}") == 1
-    assert r"\footnotesize" in text
-    assert r"\footnotesize" not in four_by_five(make, narrow=False)
+    assert r"\scriptsize" in text
+    assert r"\scriptsize" not in four_by_five(make)
     with pytest.raises(UserError, match="'wide', over both columns"):
         for_paper(grid(), PaperOptions(wide=True, narrow=True))
 
 
+def whole_table(make, wide):
+    """Return LaTeX of all columns of a table, with its notes."""
+    records = [make(name, searched={"C": 1.0, "lam": 0.001, "nu": 0.5}) for name in ("Binary-SVM", "Rank-HLapSVM")]
+    return render_grids(
+        [for_paper(arrange(records, COLUMNS[: 4 + wide], GridLayout())[0], PaperOptions(wide=wide))], "latex"
+    )
+
+
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX is installed")
-def test_it_fits_a_column_of_an_article(make, tmp_path):
-    head = r"\documentclass[twocolumn]{article}\usepackage{booktabs}\begin{document}"
-    (tmp_path / "t.tex").write_text(head + four_by_five(make, narrow=True) + r"\end{document}", encoding="utf-8")
+@pytest.mark.parametrize(
+    ("head", "options", "frame"),
+    [
+        (r"\documentclass{article}", {}, "{}"),
+        (r"\documentclass[twocolumn]{article}", {"narrow": True}, "{}"),
+        (r"\documentclass{beamer}", {}, r"\begin{{frame}}{{Results}}{}\end{{frame}}"),
+    ],
+    ids=["article", "two columns", "beamer"],
+)
+def test_nothing_is_overfull(make, tmp_path, head, options, frame):
+    tables = [four_by_five(make, **options), four_by_five(make, siunitx=True, **options)]
+    if "beamer" in head:
+        tables.append(four_by_five(make, narrow=True))
+    else:
+        tables.append(whole_table(make, "twocolumn" in head))
+    assert all(len(re.findall(r"\\begin\{table\*?\}", table)) == 1 for table in tables)
+    body = "\n".join(frame.format(table) for table in tables)
+    text = f"{head}\\usepackage{{booktabs,siunitx}}\\begin{{document}}\n{body}\n\\end{{document}}"
+    (tmp_path / "t.tex").write_text(text, encoding="utf-8")
     command = ["pdflatex", "-interaction=nonstopmode", "t.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", check=True)
-    assert re.findall(r"^(?:Overfull.*|! .*)", done.stdout, re.MULTILINE) == []
+    assert re.findall(r"^(?:Overfull.*|! .*|.*too large.*)", done.stdout, re.MULTILINE) == []

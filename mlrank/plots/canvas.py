@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COLORS",
     "DARK_COLORS",
+    "DARK_OF",
     "DASHES",
     "FONT",
     "FORMATS",
@@ -47,6 +48,9 @@ _SETTINGS |= dict.fromkeys((*_SIZED, "legend.title_fontsize", "xtick.labelsize",
 _GROUND = ("figure.facecolor", "axes.facecolor", "savefig.facecolor")
 _INK = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
 _DARK: Any = dict.fromkeys(_GROUND, "#14171a") | dict.fromkeys(_INK, "#e8e8e8") | {"grid.color": "#6b7075"}
+# What stands for a colour of a light figure in a dark one; the first two are ink and ground.
+DARK_OF = {"#000000": "#e8e8e8", "#ffffff": "#14171a", "#555555": "#a8adb3", "#999999": "#8a9096", "#b0b0b0": "#6b7075"}
+DARK_OF |= {"#cccccc": "#42484e"} | dict(zip(COLORS, DARK_COLORS, strict=True))
 _DPI = 300
 # No date and no random identifiers, so that the same figure is the same file.
 _DESCRIPTION = {"svg": "Description", "pdf": "Subject", "png": "Description"}

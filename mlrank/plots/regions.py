@@ -1,10 +1,11 @@
 """A figure of decision regions: which class scores best at each point of the plane, beside the training points."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mlrank.arrays import FloatArray, IntArray
-from mlrank.plots.canvas import COLORS, MARKERS, frame, notes_inches, plain, saved
+from mlrank.plots.canvas import COLORS, DARK_COLORS, MARKERS, frame, ink, notes_inches, plain, saved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,12 +57,13 @@ class RegionFigure:
     notes: tuple[str, ...] = ()
 
 
-def render_regions(figure: RegionFigure, fmt: str) -> bytes:
+def render_regions(figure: RegionFigure, fmt: str, *, dark: bool = False, alt: str = "") -> bytes:
     """Return a figure as a file's content.
 
     Parameters
     ----------
     fmt : one of FORMATS
+    dark, alt : as of `saved`
 
     Raises
     ------
@@ -71,26 +73,28 @@ def render_regions(figure: RegionFigure, fmt: str) -> bytes:
     if len(figure.names) > len(COLORS):
         raise ValueError(f"regions of at most {len(COLORS)} classes can be distinguished, found {len(figure.names)}")
     width = _PANEL_INCHES * len(figure.panels)
-    with saved((width, _PANEL_INCHES + 0.5 + notes_inches(figure.notes, width)), fmt) as (drawn, buffer):
+    height = _PANEL_INCHES + 0.5 + notes_inches(figure.notes, width)
+    with saved((width, height), fmt, dark=dark, alt=alt) as (drawn, buffer):
         axes = drawn.subplots(1, len(figure.panels), squeeze=False, sharey=True).ravel()
         for ax, panel in zip(axes, figure.panels, strict=True):
-            _draw(ax, figure, panel)
+            _draw(ax, figure, panel, DARK_COLORS if dark else COLORS)
         handles, labels = axes[0].get_legend_handles_labels()
         drawn.legend(handles, labels, loc="outside right upper")
         frame(drawn, figure.title, figure.notes)
     return buffer.getvalue()
 
 
-def _draw(ax: "Axes", figure: RegionFigure, panel: RegionPanel) -> None:
+def _draw(ax: "Axes", figure: RegionFigure, panel: RegionPanel, colors: Sequence[str]) -> None:
     from matplotlib.colors import ListedColormap, to_rgb
 
     if panel.winners is not None:
-        pale = [tuple(_PALE * part + 1 - _PALE for part in to_rgb(color)) for color in COLORS]
+        # The ground shines through, whatever its colour is.
+        pale = [(*to_rgb(color), _PALE) for color in colors]
         ax.imshow(
             panel.winners,
             origin="lower",
             extent=(*_ends(figure.x), *_ends(figure.y)),
-            cmap=ListedColormap([(1.0, 1.0, 1.0), *pale]),
+            cmap=ListedColormap([(1.0, 1.0, 1.0, 0.0), *pale]),
             vmin=-1.5,
             vmax=len(COLORS) - 0.5,
             interpolation="nearest",
@@ -102,9 +106,9 @@ def _draw(ax: "Axes", figure: RegionFigure, panel: RegionPanel) -> None:
             here[:, 1],
             s=14,
             label=plain(name),
-            color=COLORS[number],
+            color=colors[number],
             marker=MARKERS[number],
-            edgecolors="black",
+            edgecolors=ink(),
             linewidths=0.3,
         )
     ax.set_title(plain(panel.title))

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from mlrank.plots.critical import CriticalFigure
 from mlrank.plots.heat import HeatFigure, HeatPanel
 from mlrank.plots.panels import Curve, Panel, PanelFigure
+from mlrank.plots.regions import RegionFigure
 from mlrank.plots.specification import SpecificationFigure
 
 __all__ = ["AnyFigure", "description"]
 
-AnyFigure = PanelFigure | HeatFigure | CriticalFigure | SpecificationFigure
+AnyFigure = PanelFigure | HeatFigure | CriticalFigure | SpecificationFigure | RegionFigure
 # Curves and panels that are described; of the others their number.
 _MOST = 12
 
@@ -20,6 +21,8 @@ def description(figure: AnyFigure) -> str:
         return _critical(figure)
     if isinstance(figure, SpecificationFigure):
         return _specification(figure)
+    if isinstance(figure, RegionFigure):
+        return _regions(figure)
     parts = [_map(panel, figure) for panel in figure.panels] if isinstance(figure, HeatFigure) else []
     if isinstance(figure, PanelFigure):
         parts = [_panel(panel, figure) for panel in figure.panels]
@@ -41,6 +44,17 @@ def _specification(figure: SpecificationFigure) -> str:
     counts = {found: sum(one.found == found for one in figure.specifications) for found in figure.found}
     named = ", ".join(f"{found} {count}" for found, count in counts.items() if count)
     return f"{figure.title}. {len(values)} readings, {figure.label} from {values[0]:.3g} to {values[-1]:.3g}: {named}."
+
+
+def _regions(figure: RegionFigure) -> str:
+    classes = ", ".join(figure.names)
+    parts = [f"The plane with {len(figure.points)} points of the classes {classes}"]
+    for panel in figure.panels:
+        if panel.winners is not None:
+            shares = [(panel.winners == number).mean() for number in range(len(figure.names))]
+            named = ", ".join(f"{name} {share:.0%}" for name, share in zip(figure.names, shares, strict=True))
+            parts.append(f"{panel.title}, the share of the plane where a class scores best: {named}")
+    return f"{figure.title}. {'. '.join(parts)}."
 
 
 def _panel(panel: Panel, figure: PanelFigure) -> str:

@@ -12,7 +12,7 @@ from mlrank.datasets.catalogue.fetch import fetchable
 from mlrank.errors import UserError
 from mlrank.models.file import load_model
 from mlrank.plots import FORMATS as FIGURE_FORMATS
-from mlrank.plots import render, render_regions
+from mlrank.plots import render
 from mlrank.recipes.compare import OWN_DATA, Comparison, compare
 from mlrank.recipes.constants import Constants, constant_values
 from mlrank.recipes.data import banner, better_options, choose_data, experiment_mapping
@@ -373,7 +373,7 @@ def _plane(recipe: Recipe, name: str, option: DataOption, folder: RunFolder) -> 
     arrays = {record.method: folder.run_arrays(record) for record in folder.runs() if record.done}
     scores = {method: (found["rows"], found["scores"]) for method, found in arrays.items()}
     drawn = plane_figure(recipe, name, option, dataset, scores)
-    return lambda fmt: render_regions(drawn, fmt)
+    return lambda fmt: render(drawn, fmt)
 
 
 def _write_figure(folder: RunFolder, name: str, images: Mapping[str, bytes], runner: Runner) -> list[Path]:

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
-from mlrank.plots import RegionFigure, RegionPanel, render_regions
+from mlrank.plots import RegionFigure, RegionPanel, description, render, render_regions
 from mlrank.plots.canvas import COLORS
 
 LINE = np.linspace(-2, 2, 5)
@@ -54,6 +54,19 @@ def test_each_class_has_its_part_of_the_panel():
     assert found / found.sum() == pytest.approx(parts / parts.sum(), abs=0.02)
     nobody = replace(FIGURE, panels=(RegionPanel("none", np.full((5, 5), -1)), RegionPanel("points")))
     assert shares(nobody).max() < 1e-3
+
+
+def test_a_dark_one_has_the_dark_ground_in_its_regions():
+    nobody = replace(FIGURE, panels=(RegionPanel("none", np.full((5, 5), -1)),))
+    for figure, places in ((FIGURE, 0.5), (nobody, 0.8)):
+        picture = imread(io.BytesIO(render(figure, "png", dark=True)))[:, :, :3]
+        assert (picture.max(axis=2) < 0.12).mean() > places / 2
+        assert (picture.min(axis=2) > 0.95).mean() < 0.01
+
+
+def test_the_words_say_how_much_of_the_plane_each_class_has():
+    words = description(FIGURE)
+    assert "one-vs-all, the share of the plane where a class scores best: left 48%, right 32%, above $ 20%" in words
 
 
 def test_rows_go_up_and_columns_to_the_right():

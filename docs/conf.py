@@ -12,6 +12,7 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 import mlrank
+from mlrank.plots.files import with_dark
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -83,7 +84,7 @@ def copy_pages() -> None:
         title = "" if text.startswith("# ") else f"# {page.stem}\n\n"
         (COPIED / page.name).write_text(f"---\norphan: true\n---\n\n{title}{text}", "utf-8")
     for image in (ROOT / "results" / "reference").glob("*.svg"):
-        shutil.copy(image, COPIED / image.name)
+        (COPIED / image.name).write_bytes(with_dark(image.read_bytes()))
 
 
 def lead_to_copies(app: Sphinx, name: str, source: list[str]) -> None:

@@ -17,6 +17,7 @@ import yaml
 from mlrank.cli import app, main
 from mlrank.cli.datasets import app as datasets
 from mlrank.config import config_of, load_config
+from mlrank.solvers import SOLVERS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -211,6 +212,35 @@ def shown(notebook):
         kinds = [kind for data in given for kind in data]
         parts.append((cell["cell_type"], "".join(cell["source"]), kinds, [data.get("text/plain") for data in given]))
     return parts
+
+
+FIGURES = DOCS / "methods" / "figures"
+# Their fits on yeast take a tenth of a second each.
+QUICK = ("hypergraph_spectral", "plst", "cplst", "faie")
+
+
+def test_figures_of_solvers_are_drawn_from_the_stored_numbers():
+    draw = module("draw")
+    numbers = draw.stored()
+    # All solvers of today, with the settings that they have today.
+    assert {name: one["settings"] for name, one in numbers["solvers"].items()} == {
+        name: draw.settings(name) for name in SOLVERS
+    }
+    assert sorted(path.stem for path in FIGURES.glob("*.svg")) == sorted([draw.OVERVIEW, *SOLVERS])
+    old = [
+        path.stem
+        for path in FIGURES.glob("*.svg")
+        if f"drawn from {draw.drawn_from(path.stem, numbers)}<" not in path.read_text("utf-8")
+    ]
+    assert old == [], "run docs/draw.py --again"
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_stored_numbers_of_figures_are_what_solvers_reach(name):
+    draw = module("draw")
+    numbers = draw.stored()
+    assert numbers["frequency"] == pytest.approx(draw.frequencies(), abs=1e-6)
+    assert numbers["solvers"][name]["areas"] == pytest.approx(draw.areas_of(name), abs=1e-3), "run docs/draw.py"
 
 
 def test_the_page_of_commands_has_them_all():

@@ -60,6 +60,8 @@ html_theme = "pydata_sphinx_theme"
 html_title = "mlrank"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+# These have no pages below them to list.
+html_sidebars: dict[str, list[str]] = {"index": [], "reproductions": []}
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

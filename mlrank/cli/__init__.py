@@ -52,7 +52,7 @@ def root(
 
     Examples:
 
-    * `mlrank train configs/quickstart.yaml` runs an experiment and prints its tables
+    * `mlrank train quickstart` runs an example on embedded data and prints its tables
     * `mlrank reproduce imageclef` compares a paper's table with ours
     * `mlrank datasets list` shows which data sets are available
 

@@ -23,7 +23,10 @@ __all__ = ["train"]
 
 
 def train(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="YAML file of the experiment.")],
+    config: Annotated[
+        Path,
+        typer.Argument(metavar="CONFIG", help="YAML file of the experiment, or the name of an example: quickstart."),
+    ],
     retry_failed: RetryFailed = False,
     dry_run: DryRun = False,
     log_level: LogLevel = "info",
@@ -34,13 +37,13 @@ def train(
     quiet: Quiet = False,
     as_json: Json = False,
 ) -> None:
-    """Run the experiment of a YAML file and print its tables.
+    """Run the experiment of a YAML file, or an example, and print its tables.
 
     Fits that are in the results folder are not repeated, so an interrupted run continues where it stopped.
 
     Examples:
 
-    * `mlrank train configs/quickstart.yaml`
+    * `mlrank train quickstart`
     * `mlrank train my.yaml --dry-run`
     * `mlrank train my.yaml --retry-failed`
     * `mlrank train my.yaml --backend dask --scheduler tcp://head:8786`

@@ -76,7 +76,8 @@ def _other_software(then: SoftwareInfo, now: SoftwareInfo) -> tuple[str, ...]:
     pairs: list[tuple[str, str | None, str | None]]
     pairs = [("mlrank", then.mlrank, now.mlrank), ("Python", then.python, now.python)]
     pairs += [(name, then.packages.get(name), now.packages.get(name)) for name in {**then.packages, **now.packages}]
-    pairs += [("BLAS", ", ".join(then.blas), ", ".join(now.blas)), ("commit", then.commit, now.commit)]
+    pairs += [("BLAS", ", ".join(then.blas), ", ".join(now.blas))]
+    pairs += [("commit", (then.commit or "")[:12], (now.commit or "")[:12])]
     return tuple(f"{name} {_shown(old)} (now {_shown(new)})" for name, old, new in pairs if old != new)
 
 

@@ -251,7 +251,8 @@ def reproductions() -> str:
             "`mlrank reproduce NAME` runs the experiment behind a table of a paper and sets the paper's numbers beside "
             "ours, with a verdict on each number and claim; `mlrank reproduce all` runs every recipe with its figures. "
             "What they came to here is in the second column and, papers by verdict, in "
-            "[the summary](../results/reference/SUMMARY.md).",
+            "[the summary](../results/reference/SUMMARY.md). What the readings of all tables recover, and which tables "
+            "none does, is on [one page](../results/reference/readings.md).",
             table(("recipe", "measured here", "what it is", "data, best first"), rows),
             "`--table 3` makes another table of a recipe, `--figures` the paper's figures, `--grid paper` takes the "
             "paper's grid, `--data FILE` your own data, and `--readings` every reading of what the paper leaves open.",

@@ -1,6 +1,7 @@
 """Problems and slow references that the solver tests share."""
 
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +26,17 @@ SCENARIOS = ("tiny", "edge", "largeC", "sparse", "medium", "wide", "degenerate",
 
 
 def load(scenario):
+    """Return the arrays of a scenario by name, read-only: they are read once for all tests."""
+    return dict(_stored(scenario))
+
+
+@cache
+def _stored(scenario):
     with np.load(FIXTURES / f"{scenario}.npz") as stored:
-        return {key: stored[key] for key in stored.files}
+        arrays = {key: stored[key] for key in stored.files}
+    for array in arrays.values():
+        array.flags.writeable = False
+    return arrays
 
 
 def pairs_of(Y) -> Iterator[tuple[int, int, int]]:

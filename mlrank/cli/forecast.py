@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mlrank.config import ExperimentConfig
     from mlrank.experiment.forecast import CellForecast
+    from mlrank.search import Pilot
 
-__all__ = ["duration", "experiment_seconds", "forecast_values", "show_forecast"]
+__all__ = ["duration", "forecast_values", "show_forecast"]
 
 
 def show_forecast(config: "ExperimentConfig", results: Path, jobs: int, as_json: bool) -> None:
@@ -29,18 +30,13 @@ def show_forecast(config: "ExperimentConfig", results: Path, jobs: int, as_json:
     print(f"{n_left} of {n_fits} fits are left: about {duration(seconds)} with {workers}")
 
 
-def experiment_seconds(config: "ExperimentConfig", results: Path, jobs: int) -> float | None:
-    """Return the seconds that running `config` would take on `jobs` workers; None if not known."""
+def forecast_values(
+    config: "ExperimentConfig", results: Path, jobs: int, pilots: "dict[str, Pilot] | None" = None
+) -> dict[str, Any]:
+    """Return what running `config` would take on `jobs` workers, with every fit, as JSON values; see `forecast`."""
     from mlrank.experiment.forecast import forecast
 
-    return _together(forecast(config, results), jobs)[2]
-
-
-def forecast_values(config: "ExperimentConfig", results: Path, jobs: int) -> dict[str, Any]:
-    """Return what running `config` would take on `jobs` workers, with every fit, as JSON values."""
-    from mlrank.experiment.forecast import forecast
-
-    found = forecast(config, results)
+    found = forecast(config, results, pilots)
     fitting, memory, seconds = _together(found, jobs)
     total = {"jobs": fitting, "memory_available": memory, "seconds": seconds}
     return {"cells": [_plain(cell) for cell in found], **total}

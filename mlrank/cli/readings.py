@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from mlrank.recipes.recipe import Recipe
     from mlrank.recipes.run import RecipeRequest, Runner
     from mlrank.recipes.run_readings import ReadingsRun
+    from mlrank.search import Pilot
 
 __all__ = ["names_of_questions", "reproduce_all_readings", "reproduce_readings"]
 
@@ -25,10 +26,11 @@ def names_of_questions(given: str | None) -> list[str] | None:
 
 
 class _Forecasts:
-    """Forecasts of experiments, each made once."""
+    """Forecasts of experiments, each made once; those of readings share pilot fits."""
 
     def __init__(self, results: Path, jobs: int) -> None:
         self.results, self.jobs = results, jobs
+        self.pilots: dict[str, Pilot] = {}
         self.found: dict[str, dict[str, Any]] = {}
 
     def seconds(self, config: "ExperimentConfig") -> float | None:
@@ -36,7 +38,7 @@ class _Forecasts:
         from mlrank.cli.forecast import forecast_values
 
         if config.name not in self.found:
-            self.found[config.name] = forecast_values(config, self.results, self.jobs)
+            self.found[config.name] = forecast_values(config, self.results, self.jobs, self.pilots)
         seconds: float | None = self.found[config.name]["seconds"]
         return seconds
 

@@ -1,7 +1,7 @@
 """What an experiment is going to take: every fit with its time and memory."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mlrank.config import ExperimentConfig
@@ -63,8 +63,15 @@ class CellForecast:
         return max(self.search.bytes, self.refit.bytes)
 
 
-def forecast(config: ExperimentConfig, results_dir: Path | str) -> list[CellForecast]:
+def forecast(
+    config: ExperimentConfig, results_dir: Path | str, pilots: dict[str, Pilot] | None = None
+) -> list[CellForecast]:
     """Return a forecast for every cell; a method is fitted once on few rows of each data set, nothing is written.
+
+    Parameters
+    ----------
+    pilots : those of like experiments, whose fits stand for this one's where nothing but the scaling of rows or the
+        drawing of splits differs; this one's are added
 
     Raises
     ------
@@ -73,19 +80,30 @@ def forecast(config: ExperimentConfig, results_dir: Path | str) -> list[CellFore
     """
     folder = RunFolder.of(results_dir, config.name)
     journal = folder.journal.read()
-    return [fits for _, mine in plan_cells(config) for fits in _of_data(mine, folder, journal)]
+    known = {} if pilots is None else pilots
+    return [fits for _, mine in plan_cells(config) for fits in _of_data(mine, folder, journal, known)]
 
 
-def _of_data(mine: Sequence[Cell], folder: RunFolder, journal: Mapping[str, TrialRecord]) -> Iterator[CellForecast]:
+def _of_data(
+    mine: Sequence[Cell], folder: RunFolder, journal: Mapping[str, TrialRecord], known: dict[str, Pilot]
+) -> Iterator[CellForecast]:
     pilots: dict[str, Pilot] = {}
     for cell in mine:
         name = cell.method.name
         if name not in pilots:
-            middle = (len(cell.grid) - 1) // 2
-            pilots[name] = Pilot(cell.refit_task(middle, 0), cell.data.task_data)
+            pilot = Pilot(cell.refit_task((len(cell.grid) - 1) // 2, 0), cell.data.task_data)
+            pilots[name] = known.setdefault(_what_is_fitted(cell, pilot), pilot)
         record = folder.find_run(*cell.name)
         is_fitted = record is not None and record.key == cell.key
         yield _of_cell(cell, pilots[name], journal, is_fitted)
+
+
+def _what_is_fitted(cell: Cell, pilot: Pilot) -> str:
+    """Return a text that is the same for pilots whose fits take the same: like data, rows, method and settings."""
+    task, data = pilot.task, pilot.task_data
+    others = None if task.unlabeled is None else task.unlabeled.size
+    shapes = (cell.data.dataset.name, data.X.shape, data.Y.shape, task.train.size, others)
+    return repr((shapes, replace(task.chain, scale="none"), task.points[0].all_settings))
 
 
 def _of_cell(cell: Cell, pilot: Pilot, journal: Mapping[str, TrialRecord], is_fitted: bool) -> CellForecast:

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from mlrank.cli import app
+from mlrank.experiment.forecast import forecast
 from mlrank.recipes import Recipe, load_recipe
 from mlrank.recipes.all_readings import PricedReadings, shared_out, within_budget
 from mlrank.recipes.readings import plan_readings
@@ -99,6 +100,16 @@ def test_readings_of_unknown_cost_fit_no_budget(plans):
     whole = [offer(plans["coarse"], 1.0, *(len(plans["coarse"].used) - 1) * [None])]
     (found,) = shared_out(whole, lambda plan: None, 1e9)
     assert (found.plan.used, found.seconds) == ([0], 1.0)
+
+
+def test_experiments_that_differ_in_the_scaling_of_rows_alone_share_pilot_fits(plans, tmp_path):
+    pilots, found, n_pilots = {}, {}, {}
+    for config in plans["coarse"].configs:
+        found[config.name] = {cell.cell: cell.search for cell in forecast(config, tmp_path, pilots)}
+        n_pilots[config.name] = len(pilots)
+    # Methods one and two, then two with nine neighbors too, then nothing that is new.
+    assert n_pilots == {"tiny": 2, "tiny-readings-scale-standard": 3, "tiny-readings-methods": 3}
+    assert found["tiny"].items() <= found["tiny-readings-scale-standard"].items()
 
 
 def report(name, recovered, n, grade="same-source", verdict="holds", **changes):
@@ -195,8 +206,8 @@ def invoke(tmp_path, monkeypatch):
 
 
 def test_all_are_planned_within_the_budget_and_one_without_data_stops_no_other(invoke, tmp_path, monkeypatch):
-    forecast = {"cells": [{"n_fits": 2, "n_left": 1}], "seconds": 60.0}
-    monkeypatch.setattr("mlrank.cli.forecast.forecast_values", lambda config, results, jobs: forecast)
+    found = {"cells": [{"n_fits": 2, "n_left": 1}], "seconds": 60.0}
+    monkeypatch.setattr("mlrank.cli.forecast.forecast_values", lambda config, results, jobs, pilots: found)
     made = [recipe("absent", dataset="user"), recipe(), recipe("silent", readings=False)]
     planned = invoke(made, "--dry-run")
     assert planned.exit_code == 2
@@ -213,8 +224,8 @@ def test_all_are_planned_within_the_budget_and_one_without_data_stops_no_other(i
 
 
 def test_all_are_run_and_written_to_one_page(invoke, tmp_path, monkeypatch):
-    forecast = {"cells": [{"n_fits": 2, "n_left": 1}], "seconds": 1.0}
-    monkeypatch.setattr("mlrank.cli.forecast.forecast_values", lambda config, results, jobs: forecast)
+    found = {"cells": [{"n_fits": 2, "n_left": 1}], "seconds": 1.0}
+    monkeypatch.setattr("mlrank.cli.forecast.forecast_values", lambda config, results, jobs, pilots: found)
     done = invoke([recipe()], "--budget", "0.04")
     assert done.exit_code == 0, done.output
     assert "readings were tried in grid 'small'" in done.stdout

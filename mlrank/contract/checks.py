@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import FloatArray
 from mlrank.contract.scales import SCALE_CHECKS
@@ -15,7 +15,7 @@ from mlrank.contract.subject import TIGHT, Broken, NotApplicable, Subject, rando
 from mlrank.models import Fit, Predictor
 from mlrank.scaling import SCALERS
 from mlrank.solvers import Capabilities, Model, TrainingSet
-from mlrank.solvers.base import FitInfo
+from mlrank.solvers.base import Block, FitInfo
 from mlrank.solvers.models import top_scores
 from mlrank.thresholds import THRESHOLDS
 
@@ -26,6 +26,8 @@ __all__ = ["CHECKS"]
 SAME, REORDERED = 1e-5, 1e-4
 # Settings that say how far a fit goes and not what it fits.
 FREE = ("tol", "max_iter", "seed")
+# Numbers of blocks that a fit is cut into, and labels enough for several of them to have some.
+BLOCK_COUNTS, MANY_LABELS = (2, 3), 70
 
 
 def _require(condition: Any, message: str) -> None:
@@ -251,6 +253,31 @@ def check_stored(subject: Subject) -> None:
     _require(again.tobytes() == expected.tobytes(), "a stored model gives other scores")
 
 
+def check_blocks(subject: Subject) -> None:
+    """Joined blocks give the very model of a whole fit, however many blocks there are, if the solver has blocks."""
+    if not Capabilities.of(subject.solver).blocks:
+        raise NotApplicable("its fits are not shared by processes")
+    X, Y = random_problem(k=MANY_LABELS)
+    for rows in (X, csr_array(X)):
+        train, solver = TrainingSet(rows, Y), subject.made()
+        whole = _stored_parts(solver.fit(train))
+        for count in BLOCK_COUNTS:
+            parts = [pickle.loads(pickle.dumps(solver.fit_block(train, Block(i, count)))) for i in range(count)]
+            _require(_stored_parts(solver.join(train, parts)) == whole, f"{count} blocks give another model than one")
+
+
+def _stored_parts(model: Any) -> tuple[Any, ...]:
+    """Return everything that is stored of a model, with its info and dual point, as values that compare exactly."""
+    point = getattr(model, "dual_point", None)
+    arrays = {**model.arrays(), **({} if point is None else point.arrays())}
+    return {name: _exact(array) for name, array in arrays.items()}, dict(model.meta()), repr(model.info)
+
+
+def _exact(array: Any) -> tuple[Any, ...]:
+    parts = (array.indptr, array.indices, array.data) if issparse(array) else (np.asarray(array),)
+    return array.shape, *((part.dtype, part.tobytes()) for part in parts)
+
+
 CHECKS: dict[str, Callable[[Subject], None]] = {
     "scores": check_scores,
     "input": check_input,
@@ -268,6 +295,7 @@ CHECKS: dict[str, Callable[[Subject], None]] = {
     "prepare": check_prepare,
     "known": check_known,
     "cost": check_cost,
+    "blocks": check_blocks,
     "stored": check_stored,
     **SCALE_CHECKS,
 }

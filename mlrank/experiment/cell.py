@@ -18,7 +18,7 @@ from mlrank.metrics import METRICS, own_names
 from mlrank.records import TrialRecord
 from mlrank.records.identity import FitInputs, TrialPlace, drawn_seed, rows_hash, run_key
 from mlrank.records.sources import source_hashes
-from mlrank.search import STRATEGIES, Chain, Plan, Point, Task, count_fits, groups
+from mlrank.search import STRATEGIES, Chain, Pilot, Plan, Point, Task, count_fits, groups
 from mlrank.solvers import Capabilities
 from mlrank.splits import Split, kfold, predefined_folds
 
@@ -240,7 +240,7 @@ class Cell:
             unlabeled = np.setdiff1d(everything, train)
         limit, mask = search.time_limit, self.mask
         own = own_names(self.config.metrics)
-        return Task(
+        task = Task(
             self.chain,
             points,
             train,
@@ -252,6 +252,8 @@ class Cell:
             own_metrics=own,
             propensity=(self.config.propensity.A, self.config.propensity.B),
         )
+        pilot = Pilot(task.of(points[:1]), self.data.task_data)
+        return replace(task, operations=pilot.work(train.size))
 
 
 def cells(config: ExperimentConfig, data: SplitDataset) -> Iterator[Cell]:

@@ -122,7 +122,11 @@ class SearchInfo:
 
 @dataclass(frozen=True)
 class TimeInfo:
-    """Seconds of the parts of a run or trial, peak memory in bytes, and the machine; None where not measured."""
+    """Seconds of the parts of a run or trial, peak memory in bytes, and the machine; None where not measured.
+
+    `blocks` is how many blocks several workers shared the fit as, None for a whole one: `fit` is the sum of their
+    seconds in whatever worker, and `peak_memory` that of the worker with the largest.
+    """
 
     search: float | None = None
     fit: float | None = None
@@ -130,6 +134,7 @@ class TimeInfo:
     predict: float | None = None
     peak_memory: int | None = None
     machine: str | None = None
+    blocks: int | None = None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from mlrank.errors import UserError
 from mlrank.search.fits import work
 from mlrank.search.neighbor_cache import MemoryNeighborCache
 from mlrank.search.task_data import TaskData
-from mlrank.search.tasks import Refit, Result, Task
+from mlrank.search.tasks import Part, Refit, Result, Task
 from mlrank.search.threads import hold_numba
 
 __all__ = ["cluster_pool"]
@@ -50,7 +50,9 @@ class ClusterPool:
 
     def submit(self, task: Task) -> "Future[list[Result]]":
         """Start the task as soon as a worker is free."""
-        future: Future[list[Result]] = self.executor.submit(_cluster_work, task, self.data)
+        # What blocks came to may be large: it goes to a worker as data do, not with the call.
+        given = self.client.scatter(task, hash=False) if task.parts else task
+        future: Future[list[Result]] = self.executor.submit(_cluster_work, given, self.data)
         return future
 
     submit_alone = submit
@@ -113,11 +115,14 @@ def _cluster_work(task: Task, task_data: TaskData) -> list[Result]:
     threadpool_limits(1)
     results = work(task, task_data)
     if _shares_its_process():  # the peak is then that of several fits
-        return [
-            replace(result, time=replace(result.time, peak_memory=None)) if isinstance(result, Refit) else result
-            for result in results
-        ]
+        return [_without_peak(result) for result in results]
     return results
+
+
+def _without_peak(result: Result) -> Result:
+    if isinstance(result, Refit):
+        return replace(result, time=replace(result.time, peak_memory=None))
+    return replace(result, peak_memory=None) if isinstance(result, Part) else result
 
 
 def _shares_its_process() -> bool:

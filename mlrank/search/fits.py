@@ -27,9 +27,10 @@ from mlrank.search.crossfit import heldout_scores, own_scores
 from mlrank.search.judging import Fitted, judged, predict, searched_value
 from mlrank.search.limits import time_limit
 from mlrank.search.task_data import TaskData, TaskRows
-from mlrank.search.tasks import Chain, Point, Refit, Result, Task
+from mlrank.search.tasks import Chain, Part, Point, Refit, Result, Task
 from mlrank.search.threads import hold_numba
 from mlrank.solvers import Capabilities, TrainingSet
+from mlrank.solvers.base import Block
 
 __all__ = ["died", "refit", "work"]
 
@@ -53,6 +54,8 @@ def work(task: Task, task_data: TaskData) -> list[Result]:
     task is journalled as it goes, and other workers can take a part of it.
     """
     METRICS.load((task.metric, *task.own_metrics))
+    if task.block is not None:
+        return [solve_block(task, task_data, task.block)]
     if task.refit:
         return [refit(task, task_data)]
     started = time.perf_counter()
@@ -61,8 +64,7 @@ def work(task: Task, task_data: TaskData) -> list[Result]:
     except Exception:  # rows that cannot be scaled fail every point
         return [TrialRecord(point.key, error=traceback.format_exc()) for point in task.points]
     scaling_seconds = time.perf_counter() - started
-    if task.time_limit is not None or _LIMITS & {name for point in task.points for name in point.settings}:
-        # Compiling counts for no fit, where times count: as limits, or to reach one of several.
+    if _times_count(task):
         _warm_up(task, rows.train)
     cache = _FitCache(task, rows)
     results: list[Result] = []
@@ -74,8 +76,36 @@ def work(task: Task, task_data: TaskData) -> list[Result]:
     return results
 
 
+def _times_count(task: Task) -> bool:
+    """Return whether compiling may count for no fit: times of refits, limited ones, or those to reach some limit."""
+    limited = task.time_limit is not None or _LIMITS & {name for point in task.points for name in point.settings}
+    return not task.parts and (task.refit or bool(limited))
+
+
+def solve_block(task: Task, task_data: TaskData, block: Block) -> Part:
+    """Solve a block of the fit of the single point of `task`."""
+    (point,) = task.points
+    try:
+        rows = TaskRows.of(task, task_data)
+        if _times_count(task):
+            _warm_up(task, rows.train)
+        measurable = task.refit and reset_peak_memory()
+        cache = _FitCache(task, rows)
+        with time_limit(task.time_limit):
+            hold_numba()
+            started = time.perf_counter()
+            solver = task.chain.build(point)
+            solved = solver.fit_block(cache.train, block, cache.prepare(solver))
+            seconds = time.perf_counter() - started
+        return Part(solved, seconds, peak_memory() if measurable else None)
+    except Exception:  # the fit is then made whole: its error is that of a whole one
+        return Part(failed=True)
+
+
 def died(task: Task, error: Exception) -> Result:
     """Return the result of a task whose worker did not survive it."""
+    if task.block is not None:
+        return Part(failed=True)
     (point,) = task.points
     hung = "" if task.time_limit is None else f" or ended as the fit hung, far over its limit of {task.time_limit:g} s"
     reason = f"the worker process died, perhaps for lack of memory{hung} ({type(error).__name__}: {error})"
@@ -106,10 +136,11 @@ def refit(task: Task, task_data: TaskData) -> Refit:
     (point,) = task.points
     try:
         rows = TaskRows.of(task, task_data)
-        _warm_up(task, rows.train)
+        if _times_count(task):
+            _warm_up(task, rows.train)
         measurable = reset_peak_memory()
         fitted = _FitCache(task, rows).fit(point)
-        peak = peak_memory() if measurable else None
+        peaks = [peak_memory() if measurable else None, *(part.peak_memory for part in task.parts)]
         started = time.perf_counter()
         predicted = predict(fitted, rows)
         predict_seconds = time.perf_counter() - started
@@ -127,8 +158,9 @@ def refit(task: Task, task_data: TaskData) -> Refit:
             fit=fitted.fit_seconds,
             threshold=fitted.threshold_seconds,
             predict=predict_seconds,
-            peak_memory=peak,
+            peak_memory=max((peak for peak in peaks if peak is not None), default=None),
             machine=machine_name(),
+            blocks=len(task.parts) or None,
         ),
         model=model,
         changes=rows.notes,
@@ -166,7 +198,7 @@ class _FitCache:
 
     def __init__(self, task: Task, rows: TaskRows) -> None:
         self.chain, self.rows, self.limit = task.chain, rows, task.time_limit
-        self.train = rows.train
+        self.train, self.parts = rows.train, task.parts
         self.prepare_seconds = 0.0
         self.projected: tuple[Any, ...] = (None, None)
         self.prepared: tuple[Any, ...] = (None, None)
@@ -184,8 +216,12 @@ class _FitCache:
         if self.last[0] != identity:
             started = time.perf_counter()
             self._project(point)
-            model = solver.fit(self.train, self._prepare(solver))
-            self.last = (identity, model, time.perf_counter() - started)
+            if self.parts:
+                model = solver.join(self.train, [part.solved for part in self.parts])
+            else:
+                model = solver.fit(self.train, self.prepare(solver))
+            seconds = time.perf_counter() - started + sum(part.seconds for part in self.parts)
+            self.last = (identity, model, seconds)
         _, model, seconds = self.last
         started = time.perf_counter()
         if issparse(self.train.Y) or issparse(self.rows.test.Y):
@@ -210,7 +246,8 @@ class _FitCache:
         self.projected, self.prepared = (point.projection_settings, projection), (None, None)
         self.prepare_seconds += time.perf_counter() - started
 
-    def _prepare(self, solver: Any) -> Any:
+    def prepare(self, solver: Any) -> Any:
+        """Return what the solver shares with others, None for one that prepares nothing."""
         able = Capabilities.of(solver)
         if not able.prepares:
             return None

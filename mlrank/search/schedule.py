@@ -4,9 +4,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 
+from mlrank.records import TrialRecord
 from mlrank.search.fits import died
 from mlrank.search.pools import Pool
-from mlrank.search.tasks import Point, Result, Task
+from mlrank.search.sharing import SharedFits, blocks_of
+from mlrank.search.tasks import Part, Point, Result, Task
 
 __all__ = ["execute"]
 
@@ -24,35 +26,54 @@ def execute(tasks: Sequence[Task], pool: Pool, admit: Callable[[Task], Task]) ->
     admit : asked right before a task is started; returns it with the points that are still to be done here
 
     A task whose worker died is tried again point by point, in a worker of its own; a point whose worker dies then has
-    failed.
+    failed. Large fits that would be the last are shared by workers.
     """
     waiting, suspects, broken = deque(tasks), deque[Task](), False
+    pieces, shared = deque[Task](), SharedFits()
     running: dict[Future[list[Result]], Task] = {}
     seconds: dict[Fit, float] = {}
-    while waiting or suspects or running:
+    while waiting or pieces or suspects or running:
+        finished: list[Finished] = []
         if suspects and not running:
             if broken:  # now that all it ran has come back: the tasks of a broken pool fail together
                 pool.mend()
                 broken = False
-            yield _try_alone(suspects.popleft(), pool)
-            continue
-        while waiting and not suspects and len(running) < pool.depth:
-            _spread(waiting, pool, len(running), seconds)
-            task = admit(waiting.popleft())
-            if task.points:
+            finished.append(_try_alone(suspects.popleft(), pool))
+        while (waiting or pieces) and not suspects and len(running) < pool.depth:
+            if not pieces:
+                _spread(waiting, pool, len(running), seconds)
+                left = sum(task.operations * len(task.points) for task in waiting)
+                pieces += _admitted(waiting.popleft(), pool, left, admit, shared)
+            elif (task := pieces.popleft()).block is None or shared.out(task):
                 running[pool.submit(task)] = task
-        for future in wait(running, return_when=FIRST_COMPLETED).done if running else ():
+        for future in wait(running, return_when=FIRST_COMPLETED).done if running and not finished else ():
             task = running.pop(future)
             if future.cancelled() or future.exception() is not None:
                 suspects += (task.of([point]) for point in task.points)
                 broken = True
+            else:
+                finished.append((task, future.result()))
+        for task, results in finished:
+            if isinstance(part := results[0], Part):
+                made_of_parts = shared.add(task, part)
+                pieces += [] if made_of_parts is None else [made_of_parts]
                 continue
-            results = future.result()
             if not task.refit:
                 seconds |= _measured(task, results)
             if len(results) < len(task.points):
                 waiting.appendleft(task.of(task.points[len(results) :]))
             yield task.of(task.points[: len(results)]), results
+
+
+def _admitted(
+    task: Task, pool: Pool, operations: float, admit: Callable[[Task], Task], shared: SharedFits
+) -> list[Task]:
+    """Return what is to be started of a task: nothing, all that is left of it, or the blocks of its fit."""
+    task = admit(task)
+    if not task.points:
+        return []
+    n_blocks = blocks_of(task, pool.size, operations)
+    return [task] if n_blocks < 2 else shared.cut(task, n_blocks)
 
 
 def _spread(waiting: deque[Task], pool: Pool, n_running: int, seconds: Mapping[Fit, float]) -> None:
@@ -84,7 +105,8 @@ def _halves(task: Task, seconds: Mapping[Fit, float]) -> tuple[Task, Task]:
 
 def _measured(task: Task, results: Sequence[Result]) -> dict[Fit, float]:
     """Return how long the fits of some points took; those on other rows will take about as long."""
-    times = [(_fit(task, task.points[i]), result.time) for i, result in enumerate(results)]
+    made = [result for result in results if isinstance(result, TrialRecord)]
+    times = [(_fit(task, task.points[i]), result.time) for i, result in enumerate(made)]
     return {fit: time.fit + (time.threshold or 0.0) for fit, time in times if time.fit is not None}
 
 

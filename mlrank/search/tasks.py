@@ -11,9 +11,10 @@ from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.models import Fit
 from mlrank.records.run import FitRecord, MetricRecord, ModelInfo, SetsInfo, SoftwareInfo, TimeInfo, TrialRecord
 from mlrank.solvers import Capabilities, TrainingSet
+from mlrank.solvers.base import Block
 from mlrank.thresholds import LabelBounds
 
-__all__ = ["Chain", "Point", "Refit", "Result", "Task", "groups"]
+__all__ = ["Chain", "Part", "Point", "Refit", "Result", "Task", "groups"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,16 @@ class Chain:
 
 
 @dataclass(frozen=True)
+class Part:
+    """What the block of a fit came to, in how many seconds and bytes; `failed` if it came to nothing."""
+
+    solved: Any = None
+    seconds: float = 0.0
+    peak_memory: int | None = None
+    failed: bool = False
+
+
+@dataclass(frozen=True)
 class Task:
     """Points to be fitted on the rows `train` and judged on the rows `test`.
 
@@ -101,6 +112,8 @@ class Task:
     `mask` is the place of the task's mask of known labels among the masks of the data; `unlabeled` are the rows, the
     test rows among them, whose features a solver that uses unlabeled rows may see (None: the test rows). `own_metrics`
     are the metrics of the user's own that a refit computes; `propensity` are A and B of the propensities of labels.
+    `operations` are those of one point by its solver's estimate. A task with a `block` solves that block of its point's
+    fit and returns a Part; one with `parts` joins them in place of fitting.
     """
 
     chain: Chain
@@ -115,6 +128,9 @@ class Task:
     unlabeled: IntArray | None = None
     own_metrics: tuple[str, ...] = ()
     propensity: tuple[float, float] = (0.55, 1.5)
+    operations: float = 0.0
+    block: Block | None = None
+    parts: tuple[Part, ...] = ()
 
     @property
     def columns(self) -> IntArray | None:
@@ -151,8 +167,8 @@ class Refit:
     fit: Fit | None = None
 
 
-# What came of one point: the trial of a search, or a refit.
-Result = TrialRecord | Refit
+# What came of one point: the trial of a search, a refit, or the block of either.
+Result = TrialRecord | Refit | Part
 
 
 def groups(chain: Chain, points: Sequence[Point]) -> list[tuple[Point, ...]]:

@@ -3,12 +3,18 @@
 A solver is a frozen dataclass of settings with ``fit(train, prepared=None) -> Model``. It may have ``prepare(train)``
 together with ``SHARED``, the settings on which the preparation depends: the search then prepares once per fold and
 hands the result to every grid point with equal SHARED values. ``fit(train)`` alone gives the same model.
+
+A fit that consists of many independent problems, as one machine for each label, may be shared by processes: the solver
+then has ``fit_block(train, block, prepared=None)``, which solves the problems of a `Block` and returns anything that
+pickles, and ``join(train, parts) -> Model``, which makes the model of what all blocks gave, in their order, and may
+spend it. The model has the same bytes for any number of blocks: what is solved side by side is one
+problem, cut at places that the training set alone decides.
 """
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,6 +26,8 @@ from mlrank.kernels import KERNELS
 from mlrank.labels import LabelMatrix, as_labels, dense_labels, labels_of_rows, sparse_labels
 
 __all__ = [
+    "WHOLE",
+    "Block",
     "Capabilities",
     "CertificateKind",
     "FitInfo",
@@ -49,6 +57,24 @@ NeighborCache: TypeAlias = Callable[[str, Callable[[], Arrays]], Arrays]
 # What defines a model: arrays, and for the rest JSON values.
 ModelArrays: TypeAlias = Mapping[str, np.ndarray[Any, Any] | csr_array]
 ModelMeta: TypeAlias = Mapping[str, str | int | float | bool | None]
+
+
+class Block(NamedTuple):
+    """A share of a fit's independent problems: every `n_blocks`-th of them from `number` on, which is below that."""
+
+    number: int
+    n_blocks: int
+
+    def of(self, problems: Any) -> Any:
+        """Return those of a sequence or an array of problems that are in the block.
+
+        >>> Block(1, 3).of(range(8))
+        range(1, 8, 3)
+        """
+        return problems[self.number :: self.n_blocks]
+
+
+WHOLE = Block(0, 1)
 
 
 @dataclass(frozen=True)
@@ -284,6 +310,8 @@ class Capabilities:
     sparse_labels : bool
         ``SPARSE_LABELS``: fits read ``TrainingSet.Y`` or ``sparse_Y`` and make no array of n_samples * n_labels
         entries. Other solvers get dense labels, if there is the memory for them.
+    blocks : bool
+        Whether it has ``fit_block`` and ``join``: several processes may then share one fit.
     """
 
     shared: tuple[str, ...]
@@ -301,6 +329,7 @@ class Capabilities:
     natural_cut: float | None = 0.0
     by_place: bool = False
     sparse_labels: bool = False
+    blocks: bool = False
 
     @classmethod
     def of(cls, solver: Any) -> "Capabilities":
@@ -343,6 +372,7 @@ class Capabilities:
             natural_cut=None if hasattr(kind, "natural_cut") else float(getattr(kind, "NATURAL_CUT", 0.0)),
             by_place=bool(getattr(kind, "BY_PLACE", False)),
             sparse_labels=bool(getattr(kind, "SPARSE_LABELS", False)),
+            blocks=hasattr(kind, "fit_block") and hasattr(kind, "join"),
         )
 
     @classmethod

@@ -25,6 +25,7 @@ products, once for all C and gamma.
 References: Chang & Lin, LIBSVM, 2001; Fan et al., LIBLINEAR, JMLR 2008; those of one_vs_rest/newton.py.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, TypeAlias
@@ -38,6 +39,8 @@ from mlrank.kernels.exact import long_kernel
 from mlrank.kernels.rows import KernelRows
 from mlrank.labels import columns_of, label_counts
 from mlrank.solvers.base import (
+    WHOLE,
+    Block,
     CertificateKind,
     FitInfo,
     TrainingSet,
@@ -48,7 +51,16 @@ from mlrank.solvers.base import (
 )
 from mlrank.solvers.label_machine import LabelRows
 from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
-from mlrank.solvers.one_vs_rest import Libraries, Machine, MachineRows, SparseMachineRows
+from mlrank.solvers.one_vs_rest import (
+    LabelMachines,
+    Libraries,
+    Machine,
+    MachineRows,
+    Machines,
+    SparseMachineRows,
+    join_machines,
+    stacked,
+)
 from mlrank.solvers.scales import scale_notes
 
 __all__ = ["BinarySVM", "KernelModel"]
@@ -186,56 +198,75 @@ class BinarySVM:
             If the kernel is not defined for the rows, or a precomputed one is none.
         """
         shared = self.prepare(train) if prepared is None else prepared
-        if isinstance(shared, (MachineRows, SparseMachineRows)):
-            return self._fit_together(train, shared)
-        gram = None if shared is None else shared.gram(self.gamma)
-        if shared is not None and prepared is None:
-            shared.forget()
-        known = np.ones_like(train.dense_Y) if train.known is None else train.known
-        labels = zip(train.dense_Y.T, known.T, strict=True)
-        machines = [self._fit_known(train.X, gram, relevant, rows) for relevant, rows in labels]
-        weights = np.array([machine.weights for machine in machines])
-        intercept = np.array([machine.intercept for machine in machines])
-        primal, dual, n_iter = (sum(getattr(one, name) for one in machines) for name in ("primal", "dual", "n_iter"))
-        info = self._info(float(primal), float(dual), int(n_iter), train)
-        point = DualPoint.of(np.array([machine.beta for machine in machines]).T)
+        part = self._machines(train, WHOLE, shared, prepared is None)
+        return self._joined(train, [part], shared)
+
+    def fit_block(self, train: TrainingSet, block: Block, prepared: Prepared | None = None) -> LabelMachines:
+        """Return the machines of a block of labels; see `fit`."""
+        return self._machines(train, block, self.prepare(train) if prepared is None else prepared, prepared is None)
+
+    def join(self, train: TrainingSet, parts: Sequence[LabelMachines]) -> LinearModel | KernelModel:
+        """Return the model of the machines of all blocks."""
+        if self.kernel == "linear":
+            return self._joined(train, parts, None)
+        rows = KernelRows(train.X, self.kernel, self.degree, self.coef0, keep_bases=False)
+        return self._joined(train, parts, rows)
+
+    def _joined(
+        self, train: TrainingSet, parts: Sequence[LabelMachines], shared: Prepared | None
+    ) -> LinearModel | KernelModel:
+        labels, machines = join_machines(parts)
+        weights, intercept = np.zeros((train.n_labels, machines.W.shape[1])), np.full(train.n_labels, -1.0)
+        intercept[label_counts(train.Y) > 0] = 1.0
+        weights[labels], intercept[labels] = machines.W, machines.b
+        point = _dual_point(machines.beta, labels, train.n_labels)
+        info = self._info(float(machines.primal.sum()), float(machines.dual.sum()), int(machines.n_iter.sum()), train)
         if self.kernel == "linear":
             return LinearModel(weights, intercept, info, dual_point=point)
-        assert shared is not None
+        assert isinstance(shared, KernelRows)
         return replace(KernelModel.of(shared, weights, intercept, self.gamma, info), dual_point=point)
 
-    def _fit_together(self, train: TrainingSet, rows: MachineRows | SparseMachineRows) -> LinearModel:
-        """Fit all labels at once, and one by one those of which the gap is not reached so."""
-        found = rows.fit(self.C, self.tol, int(self.max_iter))
+    def _machines(self, train: TrainingSet, block: Block, shared: Prepared | None, forget: bool) -> LabelMachines:
+        """Fit the labels of a block; what kernel matrices are made of is forgotten where nobody else needs it."""
+        if isinstance(shared, (MachineRows, SparseMachineRows)):
+            return self._fit_together(train, shared, block)
+        gram = None if shared is None else shared.gram(self.gamma)
+        if shared is not None and forget:
+            shared.forget()
+        known = np.ones_like(train.dense_Y) if train.known is None else train.known
+        labels = block.of(np.flatnonzero(train.dense_Y.any(axis=0) & (~train.dense_Y & known).any(axis=0)))
+        found = [self._fit_known(train.X, gram, train.dense_Y[:, one], known[:, one]) for one in labels]
+        size = train.n_features if self.kernel == "linear" else train.n_samples
+        return LabelMachines(labels, stacked(found, size, train.n_samples))
+
+    def _fit_together(self, train: TrainingSet, rows: MachineRows | SparseMachineRows, block: Block) -> LabelMachines:
+        """Fit all labels of a block at once, and one by one those of which the gap is not reached so."""
+        labels = rows.labels_of(block)
+        found = rows.fit(self.C, self.tol, int(self.max_iter), block)
         primal, dual, n_iter = found.primal.copy(), found.dual.copy(), found.n_iter.copy()
         short = np.flatnonzero((primal - dual > self.tol * primal) & (n_iter < self.max_iter))
         gram: FloatArray | None = None
         if short.size and self.free and train.n_samples <= GRAM_ROWS:
             gram = KernelRows(train.X, "linear").gram(self.gamma)
         W, b, beta = found.W, found.b, np.empty((len(short), train.n_samples))
-        for place, machine_number in enumerate(short):
-            label = rows.mixed[machine_number]
+        for place, number in enumerate(short):
+            label = labels[number]
             relevant = np.asarray(columns_of(train.Y)[:, [label]].toarray()).ravel()
             known = np.ones(train.n_samples, dtype=np.bool_) if train.known is None else train.known[:, label]
-            own = found.beta[[machine_number]]
+            own = found.beta[[number]]
             start = Machine(
-                W[machine_number],
-                float(b[machine_number]),
-                float(primal[machine_number]),
-                float(dual[machine_number]),
-                int(n_iter[machine_number]),
+                W[number],
+                float(b[number]),
+                float(primal[number]),
+                float(dual[number]),
+                int(n_iter[number]),
                 as_dense(own)[0],
             )
             machine = self._fit_known(train.X, gram, relevant, known, start)
-            W[machine_number], b[machine_number], beta[place] = machine.weights, machine.intercept, machine.beta
-            primal[machine_number], dual[machine_number] = machine.primal, machine.dual
-            n_iter[machine_number] = machine.n_iter
-        weights, intercept = np.zeros((train.n_labels, train.n_features)), np.full(train.n_labels, -1.0)
-        intercept[label_counts(train.Y) > 0] = 1.0
-        weights[rows.mixed], intercept[rows.mixed] = W, b
-        point = _dual_point(found.replaced(list(short), beta), rows.mixed, train.n_labels)
-        info = self._info(float(primal.sum()), float(dual.sum()), int(n_iter.sum()), train)
-        return LinearModel(weights, intercept, info, dual_point=point)
+            W[number], b[number], beta[place] = machine.weights, machine.intercept, machine.beta
+            primal[number], dual[number] = machine.primal, machine.dual
+            n_iter[number] = machine.n_iter
+        return LabelMachines(labels, Machines(W, b, primal, dual, n_iter, found.replaced(list(short), beta)))
 
     def _info(self, primal: float, dual: float, n_iter: int, train: TrainingSet) -> FitInfo:
         gap = relative_gap(primal, dual)

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from mlrank.solvers import LinearModel, TrainingSet
-from mlrank.solvers.base import FitInfo
+from mlrank.solvers.base import WHOLE, Block, FitInfo
 
 CONFIG = """
 name: small
@@ -199,6 +199,42 @@ class Stuck(Means):
         if self.shift == 1 and train.n_samples > 20:
             ctypes.PyDLL(None).sleep(600)
         return super().fit(train, prepared)
+
+
+@dataclass(frozen=True)
+class Blocks(Means):
+    """As Means, label by label, in blocks that workers share; a label takes `pause` seconds and `held` bytes.
+
+    A block fails where `shift` says so, and the first one ends its process where the environment names a file for it.
+    """
+
+    pause: float = 0.0
+    held: int = 0
+
+    def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
+        return self.join(train, [self.fit_block(train, WHOLE)])
+
+    def fit_block(self, train: TrainingSet, block: Block, prepared: object = None) -> list[tuple[int, float]]:
+        found, memory = [], []
+        if self.shift % 3 == 2:
+            raise RuntimeError("this one always fails")
+        died = Path(os.environ.get("BLOCK_DIED", "/"))
+        if train.n_samples > 20 and not died.exists():
+            died.touch()
+            os._exit(3)
+        for label in block.of(range(train.n_labels)):
+            if train.n_samples > 20:
+                time.sleep(self.pause)
+                memory.append(np.empty(self.held // 8))  # address space alone
+            found.append((label, float(train.Y[:, label].mean()) - 0.5 + self.shift))
+        return found
+
+    def join(self, train: TrainingSet, parts: list[list[tuple[int, float]]]) -> LinearModel:
+        intercept = np.array([value for _, value in sorted(one for part in parts for one in part)])
+        return LinearModel(np.zeros((train.n_labels, train.n_features)), intercept, FitInfo(1, np.nan, 0.0, True))
+
+    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+        return 1e10 * n_samples, 1.0
 
 
 @dataclass(frozen=True)

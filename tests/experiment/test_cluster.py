@@ -1,7 +1,9 @@
 """A Dask cluster gives the bytes of a local run, also when a worker is killed in the middle."""
 
 import os
+import resource
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -55,6 +57,25 @@ def test_a_worker_killed_in_the_middle_loses_nothing(tmp_path, monkeypatch, clus
     folder = run(experiment, tmp_path / "cluster", cluster_pool(cluster.scheduler_address), kill_one)
     assert len(keys) == len(set(keys)) == 60
     assert contents(folder) == contents(run(experiment, tmp_path / "local", jobs=1))
+
+
+def limit_memory(more):
+    """Let this process take so many bytes more than it has."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + more,) * 2)
+
+
+def test_two_workers_make_a_fit_that_is_too_large_for_one(tmp_path, monkeypatch, cluster):
+    large = "methods:\n  Large: {{solver: 'tests.experiment.small:Blocks', held: 1000000000}}\n"
+    config = small_config(tmp_path, text=CONFIG[: CONFIG.index("methods:")] + large)
+    with distributed.Client(cluster, set_as_default=False) as client:
+        client.run(limit_memory, 3_000_000_000)
+    with monkeypatch.context() as whole:
+        whole.setattr("mlrank.search.sharing.BLOCK_OPERATIONS", 1e99)
+        (record,) = run(config, tmp_path / "whole", cluster_pool(cluster.scheduler_address)).runs()
+        assert "MemoryError" in record.error
+    (record,) = run(config, tmp_path / "shared", cluster_pool(cluster.scheduler_address)).runs()
+    assert (record.error, record.time.blocks) == (None, 2)
 
 
 def test_no_cluster_is_told_in_one_line(monkeypatch):

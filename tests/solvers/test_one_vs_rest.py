@@ -130,7 +130,7 @@ def test_bounds_are_below_the_optimum_and_blocks_change_nothing(squared, free, m
     monkeypatch.setattr(rows, "CELLS", 1)
     monkeypatch.setattr(rows, "LEAST", 2)
     parted = MachineRows(train, squared, free, 1.5)
-    assert len(parted._blocks) > 1
+    assert len(parted._groups) > 1
     found = parted.fit(4.0, 1e-10, 10**6)
     assert found.W == pytest.approx(exact.W, abs=1e-4)
     assert found.primal == pytest.approx(exact.primal, rel=1e-9)
@@ -157,7 +157,7 @@ def test_a_large_search_is_the_same_from_any_stage(squared, free):
         alone = MachineRows(TrainingSet(X, Y), squared, free, 1.0).fit(C, 1e-3, 10**6)
         found = shared.fit(C, 1e-3, 10**6)
         assert found.W.tobytes() == alone.W.tobytes()
-    assert len(shared._blocks[0].stages) > 3
+    assert len(shared._groups[0].stages) > 3
 
 
 @pytest.mark.parametrize(("squared", "free"), LOSSES)

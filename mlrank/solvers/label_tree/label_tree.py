@@ -19,15 +19,18 @@ pass; memory holds X once more in float32, the node at work, and the weights. We
 float64.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from mlrank.arrays import as_features, read_only
+from mlrank.arrays import IntArray, as_features, read_only
 from mlrank.labels import columns_of
 from mlrank.solvers.base import (
+    WHOLE,
+    Block,
     CertificateKind,
     FitInfo,
     TrainingSet,
@@ -48,6 +51,13 @@ FLOAT32_TOL = 1e-4
 # The most children that a node may have: a byte says which.
 MOST_CHILDREN = 256
 DRAWS = 100_003
+
+
+class TrainedNodes(NamedTuple):
+    """Nodes of a tree with their machines, by the numbers that nodes have from the root down."""
+
+    tree: Tree
+    nodes: dict[int, Weights]
 
 
 @dataclass(frozen=True)
@@ -128,15 +138,24 @@ class LabelTree:
 
     def fit(self, train: TrainingSet, prepared: Tree | None = None) -> TreeModel:
         """Grow the tree of labels, then train the machines of each node."""
+        return self.join(train, [self.fit_block(train, WHOLE, prepared)])
+
+    def fit_block(self, train: TrainingSet, block: Block, prepared: Tree | None = None) -> TrainedNodes:
+        """Train the machines of every few nodes; the tree is grown where it is not given."""
         tree = self.prepare(train) if prepared is None else prepared
         machines = Machines(float(self.C), float(self.tol), int(self.max_iter), float(self.min_weight))
         rows = self._rows(train, tree)
-        nodes: list[Weights] = []
-        for level in range(tree.level_sizes.size):
-            bounds, child_ptr = tree.bounds(level), tree.child_ptr(level)
-            for begin, end in zip(child_ptr[:-1].tolist(), child_ptr[1:].tolist(), strict=True):
-                nodes.append(train_node(rows, bounds[begin : end + 1], machines, 31 * len(nodes)))
-        return _model(self, train, tree, nodes)
+        nodes: dict[int, Weights] = {}
+        for number, bounds in block.of(_nodes_of(tree)):
+            nodes[number] = train_node(rows, bounds, machines, 31 * number)
+        return TrainedNodes(tree, nodes)
+
+    def join(self, train: TrainingSet, parts: Sequence[TrainedNodes]) -> TreeModel:
+        """Return the model of the nodes of all blocks, which are let go as they are joined."""
+        nodes = {number: weights for part in parts for number, weights in part.nodes.items()}
+        for part in parts:
+            part.nodes.clear()
+        return _model(self, train, parts[0].tree, [nodes.pop(number) for number in sorted(nodes)])
 
     def _rows(self, train: TrainingSet, tree: Tree) -> NodeRows:
         X, columns = as_features(csr_array(train.X)), columns_of(train.sparse_Y)
@@ -148,6 +167,16 @@ class LabelTree:
             local_row=np.full(X.shape[0], -1, np.int32),
             local_feature=np.full(X.shape[1], -1, np.int32),
         )
+
+
+def _nodes_of(tree: Tree) -> list[tuple[int, IntArray]]:
+    """Return the number of each node, and where the labels below its children begin and end."""
+    found: list[tuple[int, IntArray]] = []
+    for level in range(tree.level_sizes.size):
+        bounds, child_ptr = tree.bounds(level), tree.child_ptr(level)
+        for begin, end in zip(child_ptr[:-1].tolist(), child_ptr[1:].tolist(), strict=True):
+            found.append((len(found), bounds[begin : end + 1]))
+    return found
 
 
 def _model(solver: LabelTree, train: TrainingSet, tree: Tree, nodes: list[Weights]) -> TreeModel:

@@ -1,7 +1,17 @@
 """Linear machines of all labels at once, and what solves a label alone where that fails."""
 
+from mlrank.solvers.one_vs_rest.blocks import LabelMachines, join_machines, stacked
 from mlrank.solvers.one_vs_rest.libraries import Libraries, Machine
-from mlrank.solvers.one_vs_rest.rows import MachineRows
+from mlrank.solvers.one_vs_rest.rows import MachineRows, Machines
 from mlrank.solvers.one_vs_rest.sparse import SparseMachineRows
 
-__all__ = ["Libraries", "Machine", "MachineRows", "SparseMachineRows"]
+__all__ = [
+    "LabelMachines",
+    "Libraries",
+    "Machine",
+    "MachineRows",
+    "Machines",
+    "SparseMachineRows",
+    "join_machines",
+    "stacked",
+]

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, diags_array, issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense
 from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
-from mlrank.solvers.base import TrainingSet
+from mlrank.solvers.base import WHOLE, Block, TrainingSet
 from mlrank.solvers.one_vs_rest.kernels import SignArray
 from mlrank.solvers.one_vs_rest.newton import STEPS, LinearProblem, Lockstep, PathPoint, ridge_point
 
@@ -21,7 +21,7 @@ __all__ = ["MachineRows", "Machines", "objectives", "signs_of"]
 
 # Ratio of C between stages, their tolerance.
 RATIO, LOOSE = 8.0, 3e-2
-# Numbers in an array of a block of machines, and machines in it at least.
+# Numbers in an array of machines in lockstep, and how many these are at least.
 CELLS, LEAST = 2**18, 8
 # Bytes of the stages that are kept.
 KEPT = 2**28
@@ -74,9 +74,10 @@ class Machines(NamedTuple):
 
 
 @dataclass
-class _Block:
-    """Some machines, and the stages of them that were computed."""
+class _Group:
+    """Machines that go in lockstep, by their numbers, and the stages of them that were computed."""
 
+    numbers: IntArray
     S: SignArray
     stages: list[PathPoint] = field(default_factory=list)
 
@@ -106,31 +107,35 @@ class MachineRows:
         square = float(np.einsum("ij,ij->", self.rows, self.rows)) / len(self.rows)
         self.first = RATIO ** float(np.round(np.log(max(square, 1e-300)) / -np.log(RATIO)))
         size = max(LEAST, CELLS // len(self.rows))
-        places = np.array_split(np.arange(len(self.signs)), -(-len(self.signs) // size) or 1)
-        self._blocks = [_Block(self.signs[part]) for part in places]
+        parts = np.array_split(np.arange(len(self.signs)), -(-len(self.signs) // size) or 1)
+        self._groups = [_Group(part, self.signs[part]) for part in parts]
 
-    def fit(self, C: float, tol: float, max_iter: int) -> Machines:
-        """Return machines for the labels `mixed`, in their order."""
-        parts = [self._fit(block, C, tol, max_iter) for block in self._blocks if len(block.S)]
+    def labels_of(self, block: Block) -> IntArray:
+        """Return the labels of the machines in a block."""
+        return np.concatenate([self.mixed[:0], *(self.mixed[group.numbers] for group in block.of(self._groups))])
+
+    def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> Machines:
+        """Return machines for the labels of a block, in their order."""
+        parts = [self._fit(group, C, tol, max_iter) for group in block.of(self._groups) if len(group.S)]
         if not parts:
             empty = np.empty(0)
             shape = (0, self.given.shape[0])
             return Machines(np.empty((0, self.given.shape[1])), empty, empty, empty, np.empty(0, int), np.empty(shape))
         return Machines(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
-    def _fit(self, block: _Block, C: float, tol: float, max_iter: int) -> Machines:
-        problem = LinearProblem(self.rows, block.S, self.squared, self.free, self.positive_weight)
-        point = self._before(problem, block, C) if max_iter >= STEPS else ridge_point(problem)
+    def _fit(self, group: _Group, C: float, tol: float, max_iter: int) -> Machines:
+        problem = LinearProblem(self.rows, group.S, self.squared, self.free, self.positive_weight)
+        point = self._before(problem, group, C) if max_iter >= STEPS else ridge_point(problem)
         steps = Lockstep(problem, C, point, MARGIN * tol)
         steps.run(min(max_iter, STEPS))
         W = steps.W if self.basis is None else steps.W @ self.basis.T
         b = (steps.b - W.astype(np.longdouble) @ self.center).astype(np.float64) if self.free else steps.b
-        values = objectives(self, block.S, C, W, b, steps.beta)
+        values = objectives(self, group.S, C, W, b, steps.beta)
         return Machines(W, b, *values, steps.steps, steps.beta)
 
-    def _before(self, problem: LinearProblem, block: _Block, C: float) -> PathPoint:
+    def _before(self, problem: LinearProblem, group: _Group, C: float) -> PathPoint:
         """Return the stage before C, or ridge regression where C is small."""
-        point, stages, level = ridge_point(problem), block.stages, self.first
+        point, stages, level = ridge_point(problem), group.stages, self.first
         held = KEPT // max(1, 8 * self.signs.size)
         number = 0
         while level * RATIO <= C:

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array, vstack
 
 from mlrank.arrays import IntArray
 from mlrank.linalg.sums import column_offsets, less_offsets
-from mlrank.solvers.base import TrainingSet
+from mlrank.solvers.base import WHOLE, Block, TrainingSet
 from mlrank.solvers.one_vs_rest.kernels import SignArray, SingleArray, sparse_pass
 from mlrank.solvers.one_vs_rest.rows import Machines, objectives
 
@@ -65,12 +65,19 @@ class SparseMachineRows:
         Y, known = self._train.dense_Y[:, labels], self._train.known[:, labels]
         return np.asarray(Y.astype(np.int8) - (~Y & known).astype(np.int8))
 
-    def fit(self, C: float, tol: float, max_iter: int) -> Machines:
-        """Return machines for the labels `mixed`, in their order, with sparse dual variables."""
+    def _groups(self, block: Block) -> list[IntArray]:
+        """Return the labels of a block, those side by side together."""
+        return [self.mixed[first : first + LANES] for first in block.of(range(0, len(self.mixed), LANES))]
+
+    def labels_of(self, block: Block) -> IntArray:
+        """Return the labels of the machines in a block."""
+        return np.concatenate([self.mixed[:0], *self._groups(block)])
+
+    def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> Machines:
+        """Return machines for the labels of a block, in their order, with sparse dual variables."""
         crawls = C * max(1.0, self.positive_weight) * float(self.squares.max()) > EASY
         passes = 0 if self.squared and crawls else min(max_iter, PASSES)
-        places = range(0, len(self.mixed), LANES)
-        parts = [self._fit(self.mixed[first : first + LANES], C, tol, passes) for first in places]
+        parts = [self._fit(labels, C, tol, passes) for labels in self._groups(block)]
         if not parts:
             n, m = self.given.shape
             empty = np.empty(0)

@@ -29,10 +29,10 @@ Cost of a round: 4 (nonzeros) k for the linear kernel, 2 n^2 k for others, whose
 C. Memory: for each plane of a label two vectors of n numbers, or one of n_features where that is less.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -43,6 +43,8 @@ from mlrank.kernels.factor import factor_gram
 from mlrank.kernels.rows import KernelRows
 from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
 from mlrank.solvers.base import (
+    WHOLE,
+    Block,
     CertificateKind,
     FitInfo,
     TrainingSet,
@@ -158,6 +160,15 @@ class Products:
         return (PrimalPoint(coef, image, row) for (coef, image), row in zip(found, scores, strict=True))
 
 
+class SolvedLabels(NamedTuple):
+    """What a block of labels came to: solutions, and for each label the weights or coefficients and the intercept."""
+
+    labels: list[int]
+    solutions: list[LabelSolution]
+    scaled: list[tuple[FloatArray, float]]
+    by_weights: bool
+
+
 def search_labels(searches: list[LabelSearch], products: Products, max_planes: int) -> None:
     """Search labels side by side until each has reached its gap or `max_planes`, or is stuck."""
     active = [search for search in searches if search.optimality > search.tol]
@@ -258,18 +269,33 @@ class SVMPerfROC:
             If the kernel is not defined for the rows, or a precomputed one is none.
         """
         ready = self.prepare(train) if prepared is None else prepared
+        part = self._solve(train, WHOLE, ready, prepared is None)
+        return self._joined(train, [part], ready)
+
+    def fit_block(
+        self, train: TrainingSet, block: Block, prepared: Products | KernelRows | None = None
+    ) -> SolvedLabels:
+        """Return the solutions of a block of labels; see `fit`."""
+        return self._solve(train, block, self.prepare(train) if prepared is None else prepared, prepared is None)
+
+    def join(self, train: TrainingSet, parts: Sequence[SolvedLabels]) -> LinearModel | KernelModel:
+        """Return the model of the solutions of all blocks."""
+        if self.kernel == "linear":
+            return self._joined(train, parts, None)
+        rows = KernelRows(train.X, self.kernel, self.degree, self.coef0, keep_bases=False)
+        return self._joined(train, parts, rows)
+
+    def _solve(self, train: TrainingSet, block: Block, ready: Products | KernelRows, forget: bool) -> SolvedLabels:
+        """Solve a block of labels; what kernel matrices are made of is forgotten where nobody else needs it."""
         products = self._products(train, ready)
-        if prepared is None and isinstance(ready, KernelRows):
+        if forget and isinstance(ready, KernelRows):
             ready.forget()
-        known = np.ones_like(train.dense_Y) if train.known is None else train.known
-        positive, negative = train.dense_Y & known, ~train.dense_Y & known
+        positive, negative = _sides(train)
         mixed = np.flatnonzero(positive.any(axis=0) & negative.any(axis=0))
-        # A label without negative rows is always there; one that is known of no row is not.
-        intercept = np.where(negative.any(axis=0), -1.0, np.where(positive.any(axis=0), 1.0, -1.0))
-        coef = np.zeros((train.n_labels, products.start.coef.size))
+        groups = [mixed[first : first + LABELS_AT_ONCE] for first in block.of(range(0, mixed.size, LABELS_AT_ONCE))]
         solutions: list[LabelSolution] = []
-        for first in range(0, mixed.size, LABELS_AT_ONCE):
-            labels = mixed[first : first + LABELS_AT_ONCE]
+        scaled: list[tuple[FloatArray, float]] = []
+        for labels in groups:
             found = [self._search(positive[:, label], negative[:, label], products) for label in labels]
             search_labels(found, products, min(self.max_iter, PATIENCE))
             for search in found:
@@ -280,19 +306,36 @@ class SVMPerfROC:
             search_labels([one for one in found if one.n_planes < most and not one.stuck], products, most)
             for search in found:
                 self._judge(search, products)
-            for label, search in zip(labels, found, strict=True):
-                coef[label], intercept[label] = self._scaled(search)
+            scaled += [self._scaled(search) for search in found]
             solutions += [search.solution for search in found]
-        info = self._info(solutions, train)
+        return SolvedLabels(
+            [int(label) for labels in groups for label in labels], solutions, scaled, products.by_weights
+        )
+
+    def _joined(
+        self, train: TrainingSet, parts: Sequence[SolvedLabels], ready: Products | KernelRows | None
+    ) -> LinearModel | KernelModel:
+        positive, negative = _sides(train)
+        # A label without negative rows is always there; one that is known of no row is not.
+        intercept = np.where(negative.any(axis=0), -1.0, np.where(positive.any(axis=0), 1.0, -1.0))
+        by_weights = parts[0].by_weights
+        coef = np.zeros((train.n_labels, train.n_features if by_weights else train.n_samples))
+        solved = sorted(
+            (one for part in parts for one in zip(part.labels, part.solutions, part.scaled, strict=True)),
+            key=lambda one: one[0],
+        )
+        for label, _, scaled in solved:
+            coef[label], intercept[label] = scaled
+        info = self._info([solution for _, solution, _ in solved], train)
         point = None
-        if not products.by_weights:  # else planes know their weights alone: their rows would cost more than the fit
+        if not by_weights:  # else planes know their weights alone: their rows would cost more than the fit
             beta = np.zeros((train.n_samples, train.n_labels))
-            for label, solution in zip(mixed, solutions, strict=True):
+            for label, solution, _ in solved:
                 beta[:, label] = solution.dual_coef
             point = DualPoint.of(beta)
         if isinstance(ready, KernelRows):
             return replace(KernelModel.of(ready, coef, intercept, self.gamma, info), dual_point=point)
-        weights = coef if products.by_weights else _weights(train.X, coef)
+        weights = coef if by_weights else _weights(train.X, coef)
         return LinearModel(weights, intercept, info, dual_point=point)
 
     def _search(self, positive: BoolArray, negative: BoolArray, products: Products) -> LabelSearch:
@@ -407,6 +450,12 @@ def _bound(products: Products, c: FloatArray) -> tuple[float, FloatArray]:
         return 0.0, 0.0 * c
     part = min(1.0, total / square) if square > 0 else 1.0
     return part * total - 0.5 * part**2 * square, part * c
+
+
+def _sides(train: TrainingSet) -> tuple[BoolArray, BoolArray]:
+    """Return which rows have a label, and of which it is known that they have not."""
+    absent: BoolArray = ~train.dense_Y if train.known is None else ~train.dense_Y & train.known
+    return train.dense_Y, absent
 
 
 def _weights(X: Features, coef: FloatArray) -> FloatArray:

@@ -1,0 +1,66 @@
+"""One large fit on several workers: its blocks are tasks of their own, and what these come to is joined to the fit.
+
+A fit is cut where it would keep its worker busy while others have nothing left to do: where it takes more operations,
+by the solvers' estimates, than a worker's share of what is still waiting, itself among it. There is a block for each
+worker and no more, as each scales and prepares its rows anew; solvers deal their problems out by turns, so that blocks
+are about equal. Small fits stay whole, and so do those that are projected first, or made again for held-out scores. Who
+solves a block gets the rows from the same maps as for any task; a solver's blocks give the same model in any number, so
+that no result depends on whether its fit was cut.
+
+Blocks are kept in memory until the last one is there. A block that fails, or whose worker dies alone, has its fit made
+whole: its error, too, is that of a whole fit. After a kill a fit is either stored or made anew from its first block.
+"""
+
+from dataclasses import dataclass, field, replace
+
+from mlrank.search.tasks import Part, Task
+from mlrank.solvers import Capabilities
+from mlrank.solvers.base import Block
+
+__all__ = ["SharedFits", "blocks_of"]
+
+# Operations of a block at least, about half a second's.
+BLOCK_OPERATIONS = 2e8
+
+
+def blocks_of(task: Task, n_workers: int, operations: float) -> int:
+    """Return into how many blocks to cut a task; `operations` are those of all that is waiting, itself among it."""
+    if len(task.points) != 1 or n_workers * task.operations <= operations:
+        return 1
+    chain = task.chain
+    if chain.projection is not None or chain.cross_fits or not Capabilities.of(chain.solver).blocks:
+        return 1
+    return max(1, min(n_workers, int(task.operations / BLOCK_OPERATIONS)))
+
+
+@dataclass
+class SharedFits:
+    """Fits whose blocks are being solved, by the keys of their points."""
+
+    parts: dict[str, list[Part | None]] = field(default_factory=dict)
+
+    def cut(self, task: Task, n_blocks: int) -> list[Task]:
+        """Return the tasks of a fit's blocks."""
+        self.parts[task.points[0].key] = [None] * n_blocks
+        return [replace(task, block=Block(number, n_blocks)) for number in range(n_blocks)]
+
+    def out(self, task: Task) -> bool:
+        """Return whether the fit of a block is still waiting for it."""
+        return task.points[0].key in self.parts
+
+    def add(self, task: Task, part: Part) -> Task | None:
+        """Take what a block came to; return the task that makes the fit as soon as nothing is missing for it.
+
+        That is the whole fit where a block has failed, or all blocks together took longer than the fit may.
+        """
+        key, whole = task.points[0].key, replace(task, block=None)
+        if task.block is None or key not in self.parts:
+            return None
+        parts = self.parts[key]
+        parts[task.block.number] = part
+        solved = tuple(one for one in parts if one is not None)
+        if not part.failed and len(solved) < len(parts):
+            return None
+        del self.parts[key]
+        late = task.time_limit is not None and sum(one.seconds for one in solved) > task.time_limit
+        return whole if part.failed or late else replace(whole, parts=solved)

@@ -1,0 +1,168 @@
+"""One fit shared by workers: the bytes of a whole one for any number of workers, blocks and deaths."""
+
+import signal
+import time
+from contextlib import contextmanager
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from mlrank.config import load_config, parse_config
+from mlrank.experiment import run
+from mlrank.records import RunFolder
+from mlrank.search.pools import SerialPool
+from mlrank.search.sharing import BLOCK_OPERATIONS, SharedFits, blocks_of
+from mlrank.search.tasks import Chain, Part, Point, Task
+from mlrank.search.threads import one_thread
+from mlrank.solvers.base import Block
+from mlrank.thresholds import THRESHOLDS
+from tests.experiment.kills import finish, start
+from tests.experiment.small import Blocks, Means, write_libsvm
+from tests.experiment.test_run import contents
+
+CONFIG = """
+name: small
+datasets: [{{train: {folder}/train.svm, test: {folder}/test.svm}}]
+split: {{kind: official}}
+methods:
+  Small: {{solver: binary_svm, C: 3}}
+  Large: {{solver: {solver}}}
+search: {{folds: 2, metric: f1_micro}}
+"""
+OWN = "'tests.experiment.small:Blocks'"
+LARGE = 4 * BLOCK_OPERATIONS
+
+
+class Several(SerialPool):
+    """Several workers, all of them in this process."""
+
+    def __init__(self, size):
+        self.size, self.depth, self.blocks = size, 2 * size, []
+
+    def submit(self, task):
+        self.blocks.append(task.block)
+        return super().submit(task)
+
+
+@contextmanager
+def lent(pool):
+    """Give the pool, with one thread for each fit as in every pool."""
+    with one_thread():
+        yield pool
+
+
+@pytest.fixture
+def folder(tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.standard_normal((60, 5)), 2)
+    Y = X @ rng.standard_normal((5, 18)) + 0.5 * rng.standard_normal((60, 18)) > 0.3
+    write_libsvm(tmp_path / "train.svm", X[:40], Y[:40])
+    write_libsvm(tmp_path / "test.svm", X[40:], Y[40:])
+    return tmp_path
+
+
+def config_of(folder, solver):
+    return parse_config(CONFIG.format(folder=folder, solver=solver), "small.yaml")
+
+
+@pytest.mark.parametrize(
+    "solver",
+    [
+        "binary_svm, C: [0.5, 2]",
+        "binary_svm, kernel: rbf",
+        "svm_perf",
+        "svm_perf, kernel: rbf",
+        "label_tree, leaf: 4, branching: 2",
+    ],
+)
+def test_the_bytes_of_a_whole_fit_for_any_number_of_workers(folder, monkeypatch, solver):
+    monkeypatch.setattr("mlrank.search.sharing.BLOCK_OPERATIONS", 1.0)
+    monkeypatch.setattr("mlrank.solvers.one_vs_rest.rows.CELLS", 1)
+    monkeypatch.setattr("mlrank.solvers.one_vs_rest.rows.LEAST", 4)
+    monkeypatch.setattr("mlrank.solvers.svm_perf.svm_perf.LABELS_AT_ONCE", 4)
+    config = config_of(folder, solver)
+    whole = run(config, folder / "whole", 1)
+    assert {record.time.blocks for record in whole.runs()} == {None}
+    for size in (2, 3):
+        pool = Several(size)
+        shared = run(config, folder / str(size), lent(pool))
+        assert {Block(number, size) for number in range(size)} <= set(pool.blocks)
+        assert size in {record.time.blocks for record in shared.runs()}
+        assert contents(shared) == contents(whole)
+        assert {key: replace(one, time=None) for key, one in shared.journal.read().items()} == {
+            key: replace(one, time=None) for key, one in whole.journal.read().items()
+        }
+
+
+def test_processes_share_a_fit_and_one_may_die_of_a_block(folder, monkeypatch):
+    config = config_of(folder, OWN)
+    whole = run(config, folder / "whole", 1)
+    monkeypatch.setenv("BLOCK_DIED", str(folder / "died"))
+    shared = run(config, folder / "shared", 2)
+    assert (folder / "died").exists()
+    assert {record.method: record.time.blocks for record in shared.runs()} == {"Small": None, "Large": 2}
+    assert contents(shared) == contents(whole)
+
+
+def test_a_run_killed_between_two_blocks_is_resumed(folder):
+    (folder / "c.yaml").write_text(CONFIG.format(folder=folder, solver=f"{OWN}, pause: 0.1"))
+    process = start(folder / "c.yaml", folder / "r", "--jobs", "2")
+    store, deadline = RunFolder(folder / "r" / "small"), time.monotonic() + 60
+    while not store.path.exists() or not list(store.runs()):  # the small run is there: the large fit has begun
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert len(list(store.runs())) == 1
+    finish(start(folder / "c.yaml", folder / "r", "--jobs", "2"))
+    assert contents(store) == contents(run(load_config(folder / "c.yaml"), folder / "whole", 1))
+
+
+def test_a_block_that_fails_has_the_fit_fail_as_a_whole_one_does(folder):
+    config = config_of(folder, f"{OWN}, shift: [1, 2]")
+    whole, pool = run(config, folder / "whole", 1), Several(2)
+    shared = run(config, folder / "shared", lent(pool))
+    assert any(pool.blocks)
+    assert contents(shared) == contents(whole)
+    errors = [{key: one.error for key, one in store.journal.read().items()} for store in (shared, whole)]
+    assert errors[0] == errors[1]
+    assert sum(error is not None for error in errors[0].values()) == 2
+
+
+def task_of(operations, solver=Blocks, n_points=1, scores="train", projection=None, limit=None):
+    chain = Chain(solver, THRESHOLDS["natural"], scores, "none", projection)
+    points = tuple(Point({}, {}, str(number), 0) for number in range(n_points))
+    rows = np.arange(2)
+    return Task(chain, points, rows, rows, "f1_micro", operations=operations, time_limit=limit)
+
+
+@pytest.mark.parametrize(
+    ("task", "waiting", "n_blocks"),
+    [
+        (task_of(LARGE), LARGE, 3),
+        (task_of(LARGE / 2), LARGE / 2, 2),
+        (task_of(LARGE), 3 * LARGE, 1),
+        (task_of(LARGE), 3 * LARGE - 1, 3),
+        (task_of(BLOCK_OPERATIONS), BLOCK_OPERATIONS, 1),
+        (task_of(LARGE, n_points=2), LARGE, 1),
+        (task_of(LARGE, Means), LARGE, 1),
+        (task_of(LARGE, scores="heldout"), LARGE, 1),
+        (task_of(LARGE, projection=SimpleNamespace), LARGE, 1),
+    ],
+)
+def test_what_is_more_than_a_worker_s_share_of_the_work_left_is_cut(task, waiting, n_blocks):
+    assert blocks_of(task, 3, waiting) == n_blocks
+    assert blocks_of(task, 1, waiting) == 1
+
+
+@pytest.mark.parametrize(("parts", "made"), [((1.0, 2.0), True), ((1.0, 3.0), False)])
+def test_blocks_that_take_longer_together_than_a_fit_may_are_no_fit(parts, made):
+    shared, task = SharedFits(), task_of(LARGE, limit=3.5)
+    first, second = shared.cut(task, 2)
+    left, right = (Part(name, seconds) for name, seconds in zip("ab", parts, strict=True))
+    assert shared.add(second, right) is None
+    assert shared.add(first, left) == replace(task, parts=(left, right) if made else ())
+    assert not shared.out(first)
+    assert shared.add(first, left) is None

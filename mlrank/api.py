@@ -33,7 +33,6 @@ from mlrank.tables import (
     build_tables,
     grid_of_metrics,
     grid_to_html,
-    render,
     render_grids,
     tidy_frame,
 )
@@ -171,12 +170,12 @@ class Results:
         order = grouped.droplevel("metric").index.unique()
         return wide.reindex(index=order, columns=[(name, part) for name in names for part in ("mean", "std", "n")])
 
-    def compare(self, metric: str, **options: Any) -> "OverDatasets | OverSplits":
+    def compare(self, metric: str | None = None, **options: Any) -> "OverDatasets | OverSplits":
         """Test whether methods differ in a metric, over the data sets, or over the splits of the only one.
 
         Parameters
         ----------
-        metric : name of the metric
+        metric : name of the metric; None for the first of the experiment's
         options : control, alpha and rope, as of ``mlrank compare``
 
         Raises
@@ -186,7 +185,7 @@ class Results:
         """
         from mlrank.stats import compare_datasets, compare_splits, gather
 
-        repeats, _ = gather(self.records, metric)
+        repeats, _ = gather(self.records, metric or self.metrics[0])
         return compare_datasets(repeats, **options) if len(repeats) > 1 else compare_splits(repeats[0], **options)
 
     def table(self, *metrics: str, decimals: int = 4, **options: Any) -> "pd.DataFrame":
@@ -269,7 +268,14 @@ class Results:
         return record
 
     def __repr__(self) -> str:
-        return render(self.tables(), "md") if self.records else f"no run is finished in {self.folder.path}"
+        if not self.records:
+            return f"no run is finished in {self.folder.path}"
+        # The notes are many lines; a notebook shows them.
+        shown = []
+        for place, grid in enumerate(map(to_grid, self.tables())):
+            below = f"{len(grid.notes)} notes on these numbers: tables()[{place}].notes"
+            shown.append(replace(grid, notes=(below,)))
+        return render_grids(shown, "md")
 
     def _repr_html_(self) -> str:
         if not self.records:

@@ -15,6 +15,7 @@ from mlrank.models.file import load_model
 from mlrank.prediction import judge
 from mlrank.scaling import SCALERS
 from mlrank.solvers import PROJECTIONS, SOLVERS, TrainingSet
+from mlrank.stats import say_splits
 from mlrank.thresholds import THRESHOLDS
 from tests.experiment.small import CONFIG, small_config, small_data, write_libsvm
 
@@ -75,6 +76,9 @@ def test_tables_are_shown_as_html(results):
     for word in ("Binary-SVM", "Rank-HLapSVM", "f1_macro", "<caption>small: part-train"):
         assert word in page
     assert repr(results).startswith("**small: part-train")
+    notes = results.tables()[0].notes
+    assert repr(results).rstrip().endswith(f"- {len(notes)} notes on these numbers: tables()\\[0\\].notes")
+    assert notes[0] not in repr(results)
     assert [table.metrics for table in results.tables("lrap")] == [("lrap",)]
 
 
@@ -204,6 +208,7 @@ def test_results_as_frames(tmp_path):
     assert r"\label{tab:x}" in text
     assert r"method & F $\uparrow$ \\" in text
     compared = results.compare("f1_micro")
+    assert repr(results.compare()) == "\n".join(say_splits(results.compare(results.metrics[0])))
     assert set(compared.methods) == {record.method for record in results.records}
     assert repr(results.model(*where)).startswith(f"<StoredModel {record.method} (")
 

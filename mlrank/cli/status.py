@@ -80,7 +80,8 @@ def _print_sums(found: dict[str, list["RunState"]]) -> None:
     from mlrank.cli.grids import print_table
 
     shown = [name for name in COLOURS if name == "done" or any(_in(states, name) for states in found.values())]
-    header = ("experiment", "data set", "runs", *shown, "search fits", "failed")
+    failing = _failed(found)
+    header = ("experiment", "data set", "runs", *shown, "search fits", *failing)
     rows: list[list[str | tuple[str, str]]] = []
     for name, states in found.items():
         for dataset in dict.fromkeys(state.dataset for state in states):
@@ -88,8 +89,13 @@ def _print_sums(found: dict[str, list["RunState"]]) -> None:
             counts = ((str(_in(mine, kind) or ""), COLOURS[kind]) for kind in shown)
             fits = f"{sum(state.n_done for state in mine)}/{sum(state.n_trials for state in mine)}"
             failed = str(sum(len(state.errors) for state in mine) or "")
-            rows.append([name, dataset, str(len(mine)), *counts, fits, failed])
+            rows.append([name, dataset, str(len(mine)), *counts, fits, *[failed for _ in failing]])
     print_table(header, rows, "ll" + "r" * (len(header) - 2))
+
+
+def _failed(found: dict[str, list["RunState"]]) -> list[str]:
+    """Return the heading of a column of failed fits, if there are any."""
+    return ["failed"] if any(state.errors for states in found.values() for state in states) else []
 
 
 def _in(states: list["RunState"], kind: str) -> int:
@@ -99,14 +105,16 @@ def _in(states: list["RunState"], kind: str) -> int:
 def _print_runs(found: dict[str, list["RunState"]]) -> None:
     from mlrank.cli.grids import print_table
 
-    header = ("experiment", "data set", "split", "method", "state", "search fits", "failed")
+    failing = _failed(found)
+    header = ("experiment", "data set", "split", "method", "state", "search fits", *failing)
     rows: list[list[str | tuple[str, str]]] = []
     for name, states in found.items():
         for state in states:
             names = (name, state.dataset, state.split, state.method)
             shown = (state.state, COLOURS[state.state])
-            rows.append([*names, shown, f"{state.n_done}/{state.n_trials}", str(len(state.errors) or "")])
-    print_table(header, rows, "lllllrr")
+            failed = [str(len(state.errors) or "") for _ in failing]
+            rows.append([*names, shown, f"{state.n_done}/{state.n_trials}", *failed])
+    print_table(header, rows, "lllll" + "r" * (1 + len(failing)))
 
 
 def _print_errors(found: dict[str, list["RunState"]]) -> None:

@@ -56,7 +56,7 @@ class DatasetPair:
     beliefs: Beliefs
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OverDatasets:
     """One metric of several methods over several data sets.
 
@@ -98,6 +98,11 @@ class OverDatasets:
     rope: float
     n_equal: int
     notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        from mlrank.stats.words import say_datasets
+
+        return "\n".join(say_datasets(self))
 
 
 def compare_datasets(

@@ -47,7 +47,7 @@ class SplitPair:
     beliefs: Beliefs | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OverSplits:
     """One metric of several methods over the splits of one data set.
 
@@ -73,6 +73,11 @@ class OverSplits:
     control_was_named: bool
     pairs: tuple[SplitPair, ...]
     notes: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        from mlrank.stats.words import say_splits
+
+        return "\n".join(say_splits(self))
 
 
 @dataclass(frozen=True)

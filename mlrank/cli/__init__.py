@@ -14,6 +14,7 @@ from mlrank import __version__
 from mlrank.cli.certify import certify
 from mlrank.cli.check_solver import check_solver
 from mlrank.cli.compare import compare
+from mlrank.cli.completion import metric_names
 from mlrank.cli.datasets import app as datasets
 from mlrank.cli.evaluate import evaluate
 from mlrank.cli.explain import explain
@@ -62,15 +63,18 @@ def root(
         print(context.get_help())
 
 
+# A column of options would cut the longer names where the terminal is narrow.
+METRIC_NAMES = f"Metrics: {', '.join(metric_names())}."
+
 app.command("train")(train)
-app.command("evaluate")(evaluate)
+app.command("evaluate", epilog=METRIC_NAMES)(evaluate)
 app.command("certify")(certify)
 app.command("predict")(predict)
 app.command("reproduce")(reproduce)
-app.command("table")(table)
-app.command("compare")(compare)
-app.command("plot")(plot)
-app.command("report")(report)
+app.command("table", epilog=METRIC_NAMES)(table)
+app.command("compare", epilog=METRIC_NAMES)(compare)
+app.command("plot", epilog=METRIC_NAMES)(plot)
+app.command("report", epilog=METRIC_NAMES)(report)
 app.command("explain")(explain)
 app.command("check-solver")(check_solver)
 app.command("status")(status)

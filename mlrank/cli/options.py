@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mlrank.cli.completion import complete_dataset, complete_format, complete_metric, format_keys, metric_names
+from mlrank.cli.completion import complete_dataset, complete_format, complete_metric, format_keys
 
 __all__ = [
     "STANDARD",
@@ -98,7 +98,7 @@ Metrics = Annotated[
         "--metric",
         "-m",
         metavar="NAME",
-        help=f"A metric; repeatable. Default: those of the config. Names: {', '.join(metric_names())}.",
+        help="A metric; repeatable. Default: those of the config. Their names are below.",
         autocompletion=complete_metric,
     ),
 ]

@@ -1,12 +1,14 @@
 """Shells complete names: recipes, data sets, solvers, without loading what computes."""
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
-from mlrank.cli import completion
+from mlrank.cli import app, completion
 from mlrank.datasets import read_catalogue
 from mlrank.datasets.formats import FORMATS
 from mlrank.metrics import METRICS
@@ -78,3 +80,10 @@ def test_a_reader_that_has_read_enough_is_no_error(width):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("metrics")
     assert max(map(len, done.stdout.splitlines())) <= int(width)
+
+
+@pytest.mark.parametrize("command", ["evaluate", "table", "compare", "plot", "report"])
+def test_help_names_every_metric_whole(command):
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "80"}).output
+    assert "…" not in shown
+    assert set(METRICS) <= set(re.findall(r"\w+", shown.partition("Metrics: ")[2]))

@@ -110,7 +110,8 @@ def test_old_spellings_work_and_are_not_shown(words, old, new):
 
 def test_help_names_the_keys_of_what_has_keys():
     shown = {
-        name: " ".join(f"{one.help} {command.help}" for one in command.params) for name, command in COMMANDS.items()
+        name: " ".join(f"{one.help} {command.help} {command.epilog}" for one in command.params)
+        for name, command in COMMANDS.items()
     }
     keys = {
         "evaluate": METRICS,

@@ -7,6 +7,7 @@ before the build, and links to it are led to the copies.
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -17,6 +18,8 @@ from mlrank.plots.files import with_dark
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 COPIED = HERE / "copied"
+# Where pictures.py is found.
+sys.path.insert(0, str(HERE))
 
 project = "mlrank"
 author = "the mlrank authors"
@@ -52,6 +55,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "remove_config_comments": True,
     "write_computation_times": False,
+    "image_scrapers": ("pictures",),
 }
 
 templates_path = ["_templates"]

@@ -36,4 +36,4 @@ ax.scatter([m["f1_micro"].value for m in found.values()], [m["f1_macro"].value f
 for name, metrics in found.items():
     ax.annotate(name, (metrics["f1_micro"].value, metrics["f1_macro"].value), xytext=(4, 4), textcoords="offset points")
 ax.set(xlabel="F1 micro", ylabel="F1 macro")
-ax.margins(0.2)
+ax.margins(x=0.35, y=0.2)

@@ -17,10 +17,10 @@ from mlrank.experiment import run_experiment, stored_trials
 from mlrank.metrics import MetricValue
 from mlrank.metrics import evaluate as compute
 from mlrank.models import PROBE_ROWS, Fit, Predictor
-from mlrank.models.file import StoredModel, load_model, model_bytes
+from mlrank.models.file import StoredModel, load_model, model_content
 from mlrank.plots import Material, Plots
 from mlrank.records import RunFolder, RunRecord, checkout_commit
-from mlrank.records.atomic import write_atomic
+from mlrank.records.atomic import write_archive
 from mlrank.records.predictions import all_scores
 from mlrank.scaling import SCALERS
 from mlrank.search import cluster_pool
@@ -458,7 +458,7 @@ def save_model(
         "text": () if dataset is None else tuple(asdict(column) for column in dataset.text),
         "fill": None if dataset is None or dataset.fill is None else tuple(dataset.fill.tolist()),
     }
-    write_atomic(Path(path), model_bytes(fit, about))
+    write_archive(Path(path), model_content(fit, about))
 
 
 def _key(solver: Any) -> str:

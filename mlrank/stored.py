@@ -7,6 +7,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -19,7 +20,7 @@ from mlrank.hardware import available_memory
 __all__ = [
     "DAMAGED",
     "Archive",
-    "archive_bytes",
+    "ArchiveContent",
     "check_storable",
     "check_unpacked_size",
     "dump_json",
@@ -41,6 +42,8 @@ DAMAGED: tuple[type[Exception], ...] = (
 _ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 _MEMBER = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*\.(npy|json)")
 _MOST_MEMBERS = 10_000
+# Bytes that are read at once: beside the arrays themselves, memory holds no more of a file.
+_PIECE = 1 << 20
 # Kinds of numbers that are stored; all else (objects, records, text) is refused.
 _DTYPES = {"<f8": np.float64, "|b1": np.bool_, "<i8": np.int64, "<i4": np.int32, "|u1": np.uint8, "<f4": np.float32}
 
@@ -115,27 +118,41 @@ def check_unpacked_size(archive: IO[bytes]) -> None:
 def npz_bytes(arrays: Arrays) -> bytes:
     """Return `arrays` as an npz file whose bytes depend on names and values alone, not on clock or order."""
     rows = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return _zip_bytes({}, rows, zipfile.ZIP_DEFLATED)
+    buffer = io.BytesIO()
+    _write_zip(buffer, {}, rows, zipfile.ZIP_DEFLATED)
+    return buffer.getvalue()
 
 
-def archive_bytes(texts: Mapping[str, str], arrays: Arrays) -> bytes:
-    """Return a zip file of texts, by file name, and of `arrays` as npy files, for `read_archive`.
+@dataclass(frozen=True)
+class ArchiveContent:
+    """A zip file of texts, by file name, and of arrays as npy files, for `read_archive`.
 
     Nothing in it is compressed: so it never unpacks to more than its own size, and reads at the speed of the disk.
+
+    Parameters
+    ----------
+    texts : dict of str
+    arrays : dict of ndarray
 
     Raises
     ------
     ValueError
         For an array of a kind that `read_archive` refuses, or a name that cannot be that of a member.
     """
-    for name, array in arrays.items():
-        check_storable(name, array)
-    for name in (*texts, *(f"{name}.npy" for name in arrays)):
-        if not _MEMBER.fullmatch(name):
-            raise ValueError(f"{name!r} cannot be the name of a stored member")
-    # Columns that lie one behind the other stay so: the order of a matrix decides how products with it are rounded.
-    little = {name: np.require(array, _stored_dtype(array)) for name, array in arrays.items()}
-    return _zip_bytes(texts, little, zipfile.ZIP_STORED)
+
+    texts: Mapping[str, str]
+    arrays: Arrays
+
+    def __post_init__(self) -> None:
+        for name, array in self.arrays.items():
+            check_storable(name, array)
+        for name in (*self.texts, *(f"{name}.npy" for name in self.arrays)):
+            if not _MEMBER.fullmatch(name):
+                raise ValueError(f"{name!r} cannot be the name of a stored member")
+
+    def write(self, file: IO[bytes]) -> None:
+        """Write it to a file, piece by piece: arrays that are stored as they lie in memory are not copied."""
+        _write_zip(file, self.texts, self.arrays, zipfile.ZIP_STORED)
 
 
 def check_storable(name: str, array: npt.NDArray[Any]) -> None:
@@ -148,15 +165,20 @@ def _stored_dtype(array: npt.NDArray[Any]) -> str:
     return array.dtype.newbyteorder("<").str
 
 
-def _zip_bytes(texts: Mapping[str, str], arrays: Arrays, packing: int) -> bytes:
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", packing) as archive:
+def _write_zip(file: IO[bytes], texts: Mapping[str, str], arrays: Arrays, packing: int) -> None:
+    with zipfile.ZipFile(file, "w", packing) as archive:
         for name in sorted(texts):
             archive.writestr(zip_entry(name, packing), texts[name].encode())
         for name in sorted(arrays):
+            if arrays[name].dtype.hasobject:
+                raise ValueError(f"the array {name} of objects cannot be stored")
+            little = np.require(arrays[name], _stored_dtype(arrays[name]))
+            header = np.lib.format.header_data_from_array_1_0(little)
             with archive.open(zip_entry(f"{name}.npy", packing), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, arrays[name], version=(1, 0), allow_pickle=False)
-    return buffer.getvalue()
+                np.lib.format.write_array_header_1_0(member, header)
+                # Columns that lie one behind the other stay so: the order of a matrix decides how products are rounded.
+                # The bytes are given as they lie in memory, and not copied.
+                member.write(little.ravel("F" if header["fortran_order"] else "C").view(np.uint8).data)
 
 
 def zip_entry(name: str, packing: int = zipfile.ZIP_STORED) -> zipfile.ZipInfo:
@@ -171,7 +193,7 @@ class Archive(dict[str, Any]):
 
 
 def read_archive(path: Path) -> Archive:
-    """Read what `archive_bytes` made, whoever made this one.
+    """Read what `ArchiveContent` wrote, whoever made this one.
 
     Nothing is unpacked to the disk, no object is revived, and no more memory is used than the file is long.
 
@@ -194,7 +216,7 @@ def read_archive(path: Path) -> Archive:
 
 
 class _RefusedError(Exception):
-    """Something in an archive is not as `archive_bytes` would have written it."""
+    """Something in an archive is not as `ArchiveContent` would have written it."""
 
 
 def _read_members(file: IO[bytes], size: int) -> Archive:
@@ -208,8 +230,11 @@ def _read_members(file: IO[bytes], size: int) -> Archive:
             raise _RefusedError("its members are declared to be larger than the file")
         for member in members:
             name = _checked_name(member, found)
-            content = packed.read(member)
-            found[name] = _json(content, name) if name.endswith(".json") else _array(content, name)
+            if name.endswith(".json"):
+                found[name] = _json(packed.read(member), name)
+            else:
+                with packed.open(member) as stream:
+                    found[name] = _array(stream, member.file_size, name)
     return found
 
 
@@ -244,22 +269,32 @@ def _no_constant(text: str) -> None:
     raise ValueError(f"{text} is no JSON number")
 
 
-def _array(content: bytes, name: str) -> npt.NDArray[Any]:
-    stream = io.BytesIO(content)
+def _array(stream: IO[bytes], size: int, name: str) -> npt.NDArray[Any]:
+    """Read an array of `size` bytes with its header, into the memory where it stays."""
     try:
         if np.lib.format.read_magic(stream) != (1, 0):
             raise ValueError("another version of the npy format")
         shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
         if dtype.str not in _DTYPES:
             raise ValueError(f"entries of type {dtype.str}")
-        start = stream.tell()
-        if any(extent < 0 for extent in shape) or math.prod(shape) * dtype.itemsize != len(content) - start:
+        if any(extent < 0 for extent in shape) or math.prod(shape) * dtype.itemsize != size - stream.tell():
             raise ValueError("a shape that does not fit its size")
-        flat: npt.NDArray[Any] = np.frombuffer(content, dtype, offset=start).astype(_DTYPES[dtype.str], copy=False)
+        content = np.empty(math.prod(shape) * dtype.itemsize, np.uint8)
+        for start in range(0, content.size, _PIECE):
+            piece = stream.read(min(_PIECE, content.size - start))
+            content[start : start + len(piece)] = np.frombuffer(piece, np.uint8)
+            if len(piece) < min(_PIECE, content.size - start):
+                raise ValueError("fewer bytes than it should")
+        # The last read finds the end, and with it whether the sum over all bytes is that of the archive.
+        stream.read(1)
+        flat: npt.NDArray[Any] = content.view(dtype).astype(_DTYPES[dtype.str], copy=False)
         array = flat.reshape(shape, order="F" if fortran else "C")
+        array.flags.writeable = False
+    except zipfile.BadZipFile:
+        raise
     except Exception as error:  # the library's reader of headers is a parser, which fails in many ways
         raise _RefusedError(f"damaged: the array {name} has {_one_line(error)}") from error
-    if dtype == np.bool_ and (np.frombuffer(content, np.uint8, offset=start) > 1).any():
+    if dtype == np.bool_ and (content > 1).any():
         raise _RefusedError(f"damaged: the array {name} has truth values other than 0 and 1")
     return array
 

@@ -16,9 +16,10 @@ from mlrank.datasets.doctor.page import page
 from mlrank.datasets.loading import find_source, load_source
 from mlrank.errors import UserError
 from mlrank.models import Fit, Predictor
-from mlrank.models.file import load_model, model_bytes
+from mlrank.models.file import load_model, model_content
 from mlrank.prediction import predict_file
 from mlrank.records import RunFolder
+from mlrank.records.atomic import write_archive
 from mlrank.scaling import SCALERS
 from mlrank.solvers import LinearModel, TrainingSet
 from mlrank.solvers.base import FitInfo
@@ -129,7 +130,7 @@ def test_a_hundred_thousand_labels(tmp_path):
     fit = Fit.of(predictor, TrainingSet(X[:2], np.ones((2, k), np.bool_)), X)
     path = tmp_path / "wide.model"
     names = {"label_names": [f"label {i}" for i in range(k)], "feature_names": ["a", "b"]}
-    path.write_bytes(model_bytes(fit, about(**names)))
+    write_archive(path, model_content(fit, about(**names)))
     np.savez(tmp_path / "x.npz", X=X)
     found = load_model(path)
     assert predict_file(found, tmp_path / "x.npz", tmp_path / "top.npz", top=3).n_rows == 60

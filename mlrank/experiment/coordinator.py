@@ -7,7 +7,7 @@ from mlrank.experiment.cell import Cell
 from mlrank.experiment.events import BestEvent, Notify, RunEvent, TrialEvent
 from mlrank.experiment.record import about_model, run_record
 from mlrank.metrics import METRICS
-from mlrank.models.file import model_bytes
+from mlrank.models.file import model_content
 from mlrank.records import RunFolder, RunRecord, TrialRecord, WorkLocks, software_info
 from mlrank.search import Point, Pool, Refit, Result, Task, execute
 
@@ -143,7 +143,7 @@ class Coordinator:
         self._store(cell, run_record(cell, outcome, self.journal, failure), failure)
 
     def _store(self, cell: Cell, record: RunRecord, refit: Refit) -> None:
-        model = None if refit.fit is None else model_bytes(refit.fit, about_model(cell, record, refit))
+        model = None if refit.fit is None else model_content(refit.fit, about_model(cell, record, refit))
         self.folder.write_run(record, refit.arrays, model)
         self.filed.add(cell.key)
         self.claims.release(cell.key)

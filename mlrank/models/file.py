@@ -21,11 +21,12 @@ from mlrank.errors import UserError, check_regular, memory_errors
 from mlrank.labels import TopScores
 from mlrank.models.header import FORMAT, KIND, Header, header_of
 from mlrank.models.predictor import Fit, Predictor, restored
+from mlrank.room import check_room
 from mlrank.solvers import Capabilities
-from mlrank.stored import archive_bytes, dump_json, read_archive
+from mlrank.stored import ArchiveContent, dump_json, read_archive
 from mlrank.thresholds.cuts import check_scores
 
-__all__ = ["StoredModel", "load_model", "model_bytes", "scoring"]
+__all__ = ["StoredModel", "load_model", "model_content", "scoring"]
 
 HEADER = "header.json"
 
@@ -87,9 +88,10 @@ class StoredModel:
         Raises
         ------
         UserError
-            If the rows do not fit the model, a column is missing, or numbers are too large for finite scores.
+            If the rows do not fit the model, a column is missing, numbers are too large for finite scores, or there is
+            no room for all scores.
         """
-        rows = self._rows(X)
+        rows = self._whole(X)
         with scoring():
             scores = self.predictor.decision_function(rows)
             check_scores(scores)
@@ -105,9 +107,18 @@ class StoredModel:
 
     def predict(self, X: Any) -> BoolArray:
         """Return label sets (n_samples, n_labels) of rows as `decision_function` takes them."""
-        rows = self._rows(X)
+        rows = self._whole(X)
         with scoring():
             return self.predictor.predict(rows)[1]
+
+    def _whole(self, X: Any) -> Features:
+        """Return the rows of `_rows` if there is room for all of their scores."""
+        rows, k = self._rows(X), len(self.label_names)
+        n = np.shape(rows)[0] if np.ndim(rows) else 0
+        check_room(
+            8.0 * n * k, f"all scores of {n} rows and {k} labels", hint="take the best of each: top_scores(X, 5)"
+        )
+        return rows
 
     def _rows(self, X: Any) -> Features:
         """Return the rows of a frame or an array as the model takes them, missing values filled where it can."""
@@ -132,8 +143,8 @@ def scoring() -> Iterator[None]:
         raise UserError(f"the model cannot score these rows: {_one_line(error)}") from error
 
 
-def model_bytes(fit: Fit, about: Mapping[str, object]) -> bytes:
-    """Return the content of a model file; equal models give equal bytes.
+def model_content(fit: Fit, about: Mapping[str, object]) -> ArchiveContent:
+    """Return the content of a model file; equal models are written as equal bytes.
 
     Parameters
     ----------
@@ -141,7 +152,7 @@ def model_bytes(fit: Fit, about: Mapping[str, object]) -> bytes:
     about : the fields of Header beside kind, format, versions, sparse and parts
     """
     header = header_of({**about, "sparse": fit.sparse, "parts": fit.parts})
-    return archive_bytes({HEADER: dump_json(header.plain())}, fit.arrays)
+    return ArchiveContent({HEADER: dump_json(header.plain())}, fit.arrays)
 
 
 def load_model(path: Path | str) -> StoredModel:

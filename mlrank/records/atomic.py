@@ -11,7 +11,7 @@ from typing import IO
 
 from mlrank.errors import os_errors
 from mlrank.processes import has_ended, process_name
-from mlrank.stored import dump_json, npz_bytes, plain
+from mlrank.stored import ArchiveContent, dump_json, npz_bytes, plain
 
 __all__ = [
     "dump_json",
@@ -22,6 +22,7 @@ __all__ = [
     "safe_name",
     "sweep_parts",
     "whole_file",
+    "write_archive",
     "write_atomic",
 ]
 
@@ -85,6 +86,12 @@ def write_atomic(path: Path, content: bytes) -> None:
     """
     with whole_file(path) as handle:
         handle.write(content)
+
+
+def write_archive(path: Path, content: ArchiveContent) -> None:
+    """Write an archive as `write_atomic` does, its arrays piece by piece."""
+    with whole_file(path) as handle:
+        content.write(handle)
 
 
 @contextmanager

@@ -15,11 +15,20 @@ import numpy.typing as npt
 from mlrank.errors import UserError
 from mlrank.imported import is_path
 from mlrank.metrics import METRICS
-from mlrank.records.atomic import dump_json, make_folder, npz_bytes, os_errors, safe_name, sweep_parts, write_atomic
+from mlrank.records.atomic import (
+    dump_json,
+    make_folder,
+    npz_bytes,
+    os_errors,
+    safe_name,
+    sweep_parts,
+    write_archive,
+    write_atomic,
+)
 from mlrank.records.journal import Journal
 from mlrank.records.run import FORMAT, RunRecord
 from mlrank.records.software import environment
-from mlrank.stored import DAMAGED, check_unpacked_size, short_names
+from mlrank.stored import DAMAGED, ArchiveContent, check_unpacked_size, short_names
 
 if TYPE_CHECKING:
     from mlrank.yamlfile import YamlMapping
@@ -183,7 +192,9 @@ class RunFolder:
         with os_errors("write the log", path), open(path, "a", encoding="utf-8") as handle:
             handle.write(line)
 
-    def write_run(self, record: RunRecord, arrays: Mapping[str, npt.NDArray[Any]], model: bytes | None = None) -> None:
+    def write_run(
+        self, record: RunRecord, arrays: Mapping[str, npt.NDArray[Any]], model: ArchiveContent | None = None
+    ) -> None:
         """Write one run; it replaces an earlier run of the same dataset, split and method.
 
         `model` is the content of a model file.
@@ -207,7 +218,7 @@ class RunFolder:
         if arrays:
             write_atomic(arrays_path, npz_bytes(arrays))
         if model is not None:
-            write_atomic(model_path, model)
+            write_archive(model_path, model)
         write_atomic(path, dump_json(record.to_json()).encode())
 
     def find_run(self, dataset: str, split: str, method: str) -> RunRecord | None:

@@ -7,7 +7,8 @@ import pytest
 from scipy.sparse import csr_array, random_array
 
 from mlrank.models import Fit, Predictor
-from mlrank.models.file import load_model, model_bytes
+from mlrank.models.file import load_model, model_content
+from mlrank.records.atomic import write_archive
 from mlrank.scaling import SCALERS
 from mlrank.solvers import LinearModel, TrainingSet
 from mlrank.solvers.base import FitInfo
@@ -33,7 +34,7 @@ def stored_model(path, n_features, n_labels, sparse):
     predictor = Predictor(SCALERS["none"]().fit(X), None, model, LabelCut(np.zeros(n_labels)), sparse)
     names = {"label_names": [f"l{i}" for i in range(n_labels)], "feature_names": [str(i) for i in range(n_features)]}
     fit = Fit.of(predictor, TrainingSet(X, np.ones((2, n_labels), np.bool_)), X)
-    path.write_bytes(model_bytes(fit, about(**names)))
+    write_archive(path, model_content(fit, about(**names)))
     return load_model(path)
 
 

@@ -17,8 +17,9 @@ from mlrank.config import parse_config
 from mlrank.errors import UserError
 from mlrank.experiment import run
 from mlrank.models import Fit
-from mlrank.models.file import load_model, model_bytes
+from mlrank.models.file import load_model, model_content
 from mlrank.records import RunFolder
+from mlrank.records.atomic import write_archive
 from mlrank.solvers import SOLVERS, TrainingSet
 from tests.cli.test_commands import mlrank  # noqa: F401  a fixture
 from tests.experiment.small import small_data, write_libsvm
@@ -123,7 +124,7 @@ def change_model(folder, change, names=RANK):
     train = TrainingSet(np.zeros((1, 5)), np.zeros((1, 4), bool))
     fit = Fit.of(predictor, train, np.zeros((2, 5)))
     about = stored.header.model_dump(exclude={"kind", "format", "versions", "sparse", "parts"})
-    path.write_bytes(model_bytes(fit, about))
+    write_archive(path, model_content(fit, about))
 
 
 @pytest.mark.parametrize("changes", [{"optimality": 1e-9}, {"objective": 1.0}, {"converged": False}])

@@ -6,7 +6,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from mlrank.models import Fit, Predictor
-from mlrank.models.file import model_bytes
+from mlrank.models.file import model_content
+from mlrank.records.atomic import write_archive
 from mlrank.scaling import SCALERS
 from mlrank.solvers import PROJECTIONS, SOLVERS, TrainingSet
 from mlrank.thresholds import THRESHOLDS
@@ -83,5 +84,5 @@ def about(key="rank_svm", settings=None, **changes):
 def stored(path, key="rank_svm", settings=None, header=None, **how):
     """Fit, write the model to `path`, and return what `fitted` does."""
     predictor, train, rows = fitted(key, settings, **how)
-    path.write_bytes(model_bytes(Fit.of(predictor, train, rows), about(key, settings, **(header or {}))))
+    write_archive(path, model_content(Fit.of(predictor, train, rows), about(key, settings, **(header or {}))))
     return predictor, train, rows

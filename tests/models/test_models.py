@@ -9,7 +9,8 @@ from scipy.sparse import csr_array
 
 from mlrank.errors import UserError
 from mlrank.models import Fit, Predictor
-from mlrank.models.file import load_model, model_bytes
+from mlrank.models.file import load_model, model_content
+from mlrank.records.atomic import write_archive
 from mlrank.scaling import SCALERS
 from mlrank.solvers import SOLVERS, LinearModel
 from mlrank.solvers.base import FitInfo
@@ -59,7 +60,7 @@ def test_every_scaling_and_threshold_comes_back(tmp_path, scale, threshold, spar
     scores = predictor.model.decision_function(train.X)
     cut = THRESHOLDS[threshold](**NEEDED.get(threshold, {})).fit(scores, train.Y, train.X)
     whole = Predictor(predictor.scaling, None, predictor.model, cut, sparse)
-    (tmp_path / "a.model").write_bytes(model_bytes(Fit.of(whole, train, rows), about()))
+    write_archive(tmp_path / "a.model", model_content(Fit.of(whole, train, rows), about()))
     found = load_model(tmp_path / "a.model").predictor
     for mine, its in zip(whole.predict(rows, Y), found.predict(rows, Y), strict=True):
         assert same(mine, its)
@@ -114,7 +115,7 @@ def test_the_order_of_a_matrix_in_memory_is_kept(tmp_path):
     coef = np.asfortranarray(predictor.model.coef)
     model = LinearModel(coef, predictor.model.intercept, FitInfo(1, np.nan, 0.0, True, ("a", "b")))
     whole = Predictor(predictor.scaling, None, model, predictor.cut, False)
-    (tmp_path / "a.model").write_bytes(model_bytes(Fit.of(whole, train, rows), about()))
+    write_archive(tmp_path / "a.model", model_content(Fit.of(whole, train, rows), about()))
     found = load_model(tmp_path / "a.model").predictor.model
     assert found.coef.flags.f_contiguous
     assert not found.coef.flags.writeable
@@ -178,3 +179,16 @@ def test_scores_that_rounding_changes_are_the_reason_that_is_given(monkeypatch):
 
 def test_every_solver_is_among_the_variants():
     assert {key for key, _ in variants()} == set(SOLVERS) - OVER_ESTIMATORS
+
+
+def test_scores_beyond_memory_are_one_line_that_names_what_helps(tmp_path, monkeypatch):
+    stored(tmp_path / "a.model")
+    model = load_model(tmp_path / "a.model")
+    X = csr_array((3_000_000, 6))
+    monkeypatch.setattr("mlrank.room.available_memory", lambda: 1e6)
+    message = (
+        "all scores of 3000000 rows and 5 labels would take 0.12 GB of memory, of which 0.001 GB are available; take"
+    )
+    for refused in (model.decision_function, model.predict):
+        with pytest.raises(UserError, match=message):
+            refused(X)

@@ -1,6 +1,7 @@
 import io
 import json
 import os
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from mlrank.errors import UserError
 from mlrank.records import atomic
-from mlrank.records.atomic import dump_json, npz_bytes, safe_name, write_atomic
+from mlrank.records.atomic import dump_json, npz_bytes, safe_name, write_archive, write_atomic
+from mlrank.stored import ArchiveContent, read_archive
 
 
 @given(st.text(min_size=1), st.text(min_size=1))
@@ -83,8 +85,34 @@ def test_npz_bytes_ignore_order_and_clock(monkeypatch):
 
 
 def test_objects_cannot_enter_an_npz():
-    with pytest.raises(ValueError, match="allow_pickle"):
+    with pytest.raises(ValueError, match="the array a of objects cannot be stored"):
         npz_bytes({"a": np.array([object()])})
+
+
+def test_archives_are_written_and_read_piece_by_piece(tmp_path):
+    path = tmp_path / "x.model"
+    arrays = {
+        "a": np.arange(2**20, dtype=float).reshape(4, -1),
+        "b": np.asfortranarray(np.eye(3)),
+        "c": np.ones(0, bool),
+    }
+    tracemalloc.start()
+    write_archive(path, ArchiveContent({"header.json": "{}"}, arrays))
+    writing = tracemalloc.get_traced_memory()[1]
+    found = read_archive(path)
+    reading = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert writing < arrays["a"].nbytes / 4
+    assert reading < arrays["a"].nbytes * 1.5
+    for name, array in arrays.items():
+        assert found[name].tobytes("A") == array.tobytes("A")
+        assert (found[name].dtype, found[name].shape) == (array.dtype, array.shape)
+        assert found[name].flags.f_contiguous == array.flags.f_contiguous
+        assert not found[name].flags.writeable
+    # As numpy's own writer has them.
+    whole = io.BytesIO()
+    np.save(whole, arrays["b"])
+    assert whole.getvalue() in path.read_bytes()
 
 
 def test_a_crash_between_write_and_rename_leaves_the_old_file(tmp_path, monkeypatch):

@@ -186,7 +186,15 @@ def test_unpinned_entries_are_refused_unless_asked_for(tmp_path, server, weather
         fetch(entry, folder=tmp_path)
     assert server.asked == []
     said = fetch(entry, folder=tmp_path, unpinned=True)
-    assert said[0].endswith(f"sha256 {hashlib.sha256(WEATHER.encode()).hexdigest()} (unpinned)")
+    digest = hashlib.sha256(WEATHER.encode()).hexdigest()
+    assert said[0] == f"{tmp_path}/w/train fetched, sha256 {digest} (unpinned)"
+    assert fetch(entry, folder=tmp_path, unpinned=True)[0] == f"{tmp_path}/w/train is here, sha256 {digest} (unpinned)"
+    # The hash of the first fetch stays: another file is told, also where it comes from the same address later.
+    (tmp_path / "w" / "train").unlink()
+    server.files["w/train"] = b"changed"
+    other = hashlib.sha256(b"changed").hexdigest()
+    with pytest.raises(UserError, match=f"fetched first: sha256 {other}, and {digest} in train.sha256"):
+        fetch(entry, folder=tmp_path, unpinned=True)
 
 
 def test_fetched_sets_load_by_name(tmp_path, monkeypatch, server, weather):

@@ -8,7 +8,7 @@ from mlrank.datasets.cache import cache_folder
 from mlrank.datasets.catalogue import Entry, PinnedFile
 from mlrank.datasets.catalogue.download import download, file_hash
 from mlrank.datasets.catalogue.unpack import unpack
-from mlrank.errors import UserError
+from mlrank.errors import UserError, os_errors
 
 __all__ = ["addresses", "fetch", "fetchable", "files_to_fetch"]
 
@@ -89,7 +89,7 @@ def fetch(
 def _fetch_file(file: PinnedFile, target: Path, where: list[str], progress: Progress) -> list[str]:
     if target.is_file():
         if file.sha256 is None:
-            return [f"{target} is here"]
+            return [f"{target} is here, sha256 {_recorded_hash(target)} (unpinned)"]
         digest = file_hash(target)
         if digest == file.sha256:
             return [f"{target} is here"]
@@ -99,7 +99,27 @@ def _fetch_file(file: PinnedFile, target: Path, where: list[str], progress: Prog
     else:
         messages = []
     download(file, where, target, lambda here, size: progress(file.path, here, size))
-    return [*messages, f"{target} fetched" + ("" if file.sha256 else f", sha256 {file_hash(target)} (unpinned)")]
+    return [*messages, f"{target} fetched" + ("" if file.sha256 else f", sha256 {_recorded_hash(target)} (unpinned)")]
+
+
+def _recorded_hash(target: Path) -> str:
+    """Return the hash of an unpinned file, which is recorded beside it when it is first seen and is to stay.
+
+    Raises
+    ------
+    UserError
+        If the file is another one than at first.
+    """
+    record, digest = target.with_name(f"{target.name}.sha256"), file_hash(target)
+    with os_errors("record the hash", record):
+        if not record.exists():
+            record.write_text(f"{digest}\n", "ascii")
+        first = record.read_text("ascii", "replace").strip()
+    if first != digest:
+        raise UserError(
+            f"is another file than was fetched first: sha256 {digest}, and {first} in {record.name}", target
+        )
+    return digest
 
 
 def _open_archive(entry: Entry, base: Path) -> list[str]:

@@ -1,7 +1,6 @@
 """The label tree against a plain second implementation: its nodes' optima, its scores, and its beam."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ from mlrank.models.parts import pack, restore
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.label_tree.label_tree import LabelTree
 from mlrank.solvers.label_tree.tree import grow, shape_of
+from tests.solvers.label_tree_reference import machines, plain_scores, primal
 
 SMALL = {"branching": 4, "leaf": 4}
 
@@ -27,31 +27,6 @@ def problem(n=120, d=15, k=30, seed=0):
     return X / np.linalg.norm(X, axis=1, keepdims=True), Y
 
 
-def nodes_of(model):
-    """Yield (label sets of the children, their weights, their bias, path) of each node, by following the tree down."""
-    sizes = [1, *np.cumprod(model.widths)]
-    node, bias_at = 0, 0
-    for level, count in enumerate(sizes):
-        n_below = (len(model.leaf_ptr) - 1) // count
-        for here in range(count):
-            ends = model.leaf_ptr[here * n_below : (here + 1) * n_below + 1]
-            if level == len(model.widths):
-                places = np.arange(ends[0], ends[-1] + 1)
-            else:
-                places = ends[:: n_below // model.widths[level]]
-            children = [model.order[a:b] for a, b in pairwise(places)]
-            weights = np.zeros((len(children), model.n_features))
-            for t in range(model.node_ptr[node], model.node_ptr[node + 1]):
-                weights[model.children[t], model.features[t]] = model.weights[t]
-            yield children, weights, model.bias[bias_at : bias_at + len(children)].astype(float)
-            node, bias_at = node + 1, bias_at + len(children)
-
-
-def primal(w, X, signs, C):
-    slack = np.maximum(0, 1 - signs * (X @ w[:-1] + w[-1]))
-    return 0.5 * w @ w + C * (slack**2).sum()
-
-
 def best(X, signs, C):
     rows = np.column_stack([X, np.ones(len(X))])
 
@@ -61,38 +36,6 @@ def best(X, signs, C):
 
     found = minimize(both, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-10})
     return found.x
-
-
-def machines(model, X, Y):
-    """Yield (rows, signs, weights with the bias last) of each machine, from the definition of the method."""
-    for children, weights, bias in nodes_of(model):
-        below = [Y[:, child].any(axis=1) for child in children]
-        rows = np.flatnonzero(np.any(below, axis=0))
-        for child, w, b in zip(below, weights, bias, strict=True):
-            yield X[rows], np.where(child[rows], 1.0, -1.0), np.append(w, b)
-
-
-def plain_scores(model, X, beam=None):
-    """Scores of all labels by walking the tree; with a beam, of those it meets, and -inf elsewhere."""
-    nodes, scores = list(nodes_of(model)), np.full((len(X), model.order.size), -np.inf)
-    starts = np.cumsum([0, 1, *np.cumprod(model.widths)])
-    for i, x in enumerate(X):
-        level_scores = {0: 0.0}
-        for level in range(len(model.widths) + 1):
-            found = {}
-            for here, above in level_scores.items():
-                children, weights, bias = nodes[starts[level] + here]
-                first = here * model.widths[level] if level < len(model.widths) else 0
-                for c, child in enumerate(children):
-                    z = weights[c] @ x + bias[c]
-                    step = -(max(0.0, 1 - z) ** 3) if model.scores == "hinge" else -np.logaddexp(0.0, -z)
-                    if level == len(model.widths):
-                        scores[i, child[0]] = above + step
-                    else:
-                        found[first + c] = above + step
-            ranked = sorted(found, key=lambda node: (-found[node], node))
-            level_scores = {node: found[node] for node in ranked[:beam]}
-    return scores
 
 
 @pytest.mark.parametrize("C", [1.0, 8.0])

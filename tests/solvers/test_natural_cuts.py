@@ -1,5 +1,7 @@
 """The natural cut of each solver lies between the scores of labels that are absent and of those that are present."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -76,3 +78,21 @@ def test_a_class_says_its_cut_or_that_it_depends():
     depends = {"faie", "hypergraph_spectral", "slrm", "smse", "mcgf"}
     assert {key for key, value in cuts.items() if value is None} >= depends
     assert {cuts[key] for key in ("rank_svm", "mlr", "svm_perf", "bknn", "bayes_cs", "ml_loc")} == {0.0}
+
+
+@pytest.mark.parametrize(("leaf", "levels"), [(1, 3), (2, 2), (4, 1)])
+@pytest.mark.parametrize(("scores", "unit"), [("hinge", 1.0), ("logistic", np.log(2.0))])
+def test_a_tree_is_cut_where_all_machines_on_the_way_are_undecided(leaf, levels, scores, unit):
+    """Rows without a label are below no node, and say nothing."""
+    X, Y = separable()
+    X, Y = X[Y.any(axis=1)], Y[Y.any(axis=1)]
+    solver, train = SOLVERS["label_tree"](C=1e3, branching=2, leaf=leaf, scores=scores), TrainingSet(X, Y)
+    cut = Capabilities.cut_of(solver, train)
+    assert cut == -levels * unit
+    model = solver.fit(train)
+    found = model.decision_function(X)
+    assert (found[Y] > cut).all()
+    undecided = replace(model, weights=0 * model.weights, bias=0 * model.bias).decision_function(X)
+    np.testing.assert_allclose(undecided, cut, rtol=1e-12)
+    if scores == "hinge":  # a machine that is sure that a label is absent outweighs three that are undecided
+        np.testing.assert_array_equal(found > cut, Y)

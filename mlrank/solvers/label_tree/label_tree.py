@@ -46,8 +46,8 @@ from mlrank.solvers.label_tree.tree import Tree, grow, shape_of
 
 __all__ = ["LabelTree"]
 
-# No gap below it is sought in float32.
-FLOAT32_TOL = 1e-4
+# No gap below it is sought in float32, nor with larger or smaller values: their squares are none of its numbers.
+FLOAT32_TOL, FLOAT32_MOST = 1e-4, 1e12
 # The most children that a node may have: a byte says which.
 MOST_CHILDREN = 256
 DRAWS = 100_003
@@ -65,6 +65,9 @@ class LabelTree:
     """A tree of labels, whose nodes choose among their children by linear machines.
 
     Use it for thousands of labels and more: time grows with the logarithm of their number.
+
+    It ranks labels. Margins of rare ones are mostly below 0, so that fewer labels are above the natural cut, where
+    machines are undecided, than rows have. ``threshold: {kind: top_k, k: 5}`` takes as many of the best as it is told.
 
     Parameters
     ----------
@@ -122,8 +125,9 @@ class LabelTree:
             raise ValueError(f"leaf must be {MOST_CHILDREN} or less, found {self.leaf!r}")
 
     def natural_cut(self, train: TrainingSet) -> float:
-        """Return the score of a label whose machine is undecided, the others on the way to it being certain."""
-        return -1.0 if self.scores == "hinge" else -float(np.log(2.0))
+        """Return the score of a label all of whose machines are undecided, z = 0; those they all vote for are above."""
+        levels = 1 + len(shape_of(train.n_labels, int(self.branching), int(self.leaf))[1])
+        return -levels * (1.0 if self.scores == "hinge" else float(np.log(2.0)))
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set, dense rows assumed."""
@@ -159,7 +163,9 @@ class LabelTree:
 
     def _rows(self, train: TrainingSet, tree: Tree) -> NodeRows:
         X, columns = as_features(csr_array(train.X)), columns_of(train.sparse_Y)
-        values = X.data.astype(np.float32 if self.tol >= FLOAT32_TOL else np.float64)
+        largest = float(np.abs(X.data).max(initial=0.0))
+        single = self.tol >= FLOAT32_TOL and (largest == 0 or 1 / FLOAT32_MOST <= largest <= FLOAT32_MOST)
+        values = X.data.astype(np.float32 if single else np.float64)
         return NodeRows(
             *(read_only(X.indptr), read_only(X.indices), values),
             *(columns.indptr.astype(np.int64), read_only(columns.indices), tree.order),

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from mlrank import arrays
 from mlrank.arrays import FloatArray, IntArray
 from mlrank.compiled import njit
+from mlrank.solvers.label_tree.local import local_rows
 
 __all__ = ["Machines", "NodeRows", "Weights", "train_node"]
 
@@ -77,10 +78,11 @@ def train_node(rows: NodeRows, bounds: IntArray, machines: Machines, turn: int) 
 
     Its rows are those with a label below it; `turn` says where random numbers begin.
     """
-    ptr, features, values, signs, own = _gather(
-        *(rows.row_ptr, rows.features, rows.values, rows.label_ptr, rows.label_rows, rows.order),
-        *(bounds, rows.local_row, rows.local_feature),
+    mark_ptr, marks, ptr, features, values, own = local_rows(
+        *(rows.row_ptr, rows.features, rows.values, rows.label_ptr, rows.label_rows),
+        *(rows.order[bounds[0] : bounds[-1]], rows.local_row, rows.local_feature),
     )
+    signs = _signs(bounds, mark_ptr, marks, ptr.size - 1, values)
     n_children = bounds.size - 1
     alpha = np.zeros_like(signs)
     weights = np.zeros((own.size + 1, n_children), rows.values.dtype)
@@ -101,49 +103,14 @@ def train_node(rows: NodeRows, bounds: IntArray, machines: Machines, turn: int) 
 
 
 @njit(cache=True)
-def _gather(row_ptr, features, values, label_ptr, label_rows, order, bounds, local_row, local_feature):  # type: ignore[no-untyped-def]
-    """Return (ptr, features, values, signs, own): the rows below a node, features numbered as in `own`."""
+def _signs(bounds, mark_ptr, marks, n_rows, like):  # type: ignore[no-untyped-def]
+    """Return 1 for the rows (n_rows, n_children) of a label below a child and -1 for all others, as `like` is."""
     n_children = bounds.size - 1
-    n_marks = 0
-    for place in range(bounds[0], bounds[n_children]):
-        n_marks += label_ptr[order[place] + 1] - label_ptr[order[place]]
-    rows, n_rows, size = np.empty(n_marks, np.int64), 0, 0
-    for place in range(bounds[0], bounds[n_children]):
-        for s in range(label_ptr[order[place]], label_ptr[order[place] + 1]):
-            row = label_rows[s]
-            if local_row[row] < 0:
-                local_row[row] = n_rows
-                rows[n_rows] = row
-                n_rows += 1
-                size += row_ptr[row + 1] - row_ptr[row]
-    signs = np.full((n_rows, n_children), -1, values.dtype)
+    signs = np.full((n_rows, n_children), -1, like.dtype)
     for child in range(n_children):
-        for place in range(bounds[child], bounds[child + 1]):
-            for s in range(label_ptr[order[place]], label_ptr[order[place] + 1]):
-                signs[local_row[label_rows[s]], child] = 1
-    seen, n_seen = np.empty(min(size, local_feature.size), np.int32), 0
-    for r in range(n_rows):
-        for t in range(row_ptr[rows[r]], row_ptr[rows[r] + 1]):
-            if local_feature[features[t]] < 0:
-                local_feature[features[t]] = 0
-                seen[n_seen] = features[t]
-                n_seen += 1
-    own = np.sort(seen[:n_seen])
-    for i in range(n_seen):
-        local_feature[own[i]] = i
-    ptr, found, numbers = np.zeros(n_rows + 1, np.int64), np.empty(size, np.int32), np.empty(size, values.dtype)
-    filled = 0
-    for r in range(n_rows):
-        for t in range(row_ptr[rows[r]], row_ptr[rows[r] + 1]):
-            found[filled] = local_feature[features[t]]
-            numbers[filled] = values[t]
-            filled += 1
-        ptr[r + 1] = filled
-    for r in range(n_rows):
-        local_row[rows[r]] = -1
-    for i in range(n_seen):
-        local_feature[own[i]] = -1
-    return ptr, found, numbers, signs, own
+        for s in range(mark_ptr[bounds[child] - bounds[0]], mark_ptr[bounds[child + 1] - bounds[0]]):
+            signs[marks[s], child] = 1
+    return signs
 
 
 @njit(cache=True)
@@ -240,12 +207,12 @@ def _certify(ptr, features, values, signs, alpha, weights, primal, dual, live, C
     linear, score = np.zeros(n_children), np.empty(n_children)
     for i in range(n_rows):
         for c in range(n_children):
-            a = float(alpha[i, c])
+            a = np.float64(alpha[i, c])
             score[c] = a * signs[i, c]
             linear[c] += a - a * a / (4 * C)
             exact[n_features, c] += score[c]
         for t in range(ptr[i], ptr[i + 1]):
-            row, x = exact[features[t]], float(values[t])
+            row, x = exact[features[t]], np.float64(values[t])
             for c in range(n_children):
                 row[c] += x * score[c]
     loss, square = np.zeros(n_children), np.zeros(n_children)
@@ -254,12 +221,12 @@ def _certify(ptr, features, values, signs, alpha, weights, primal, dual, live, C
             linear[c] -= 0.5 * exact[f, c] ** 2
             if live[c]:
                 weights[f, c] = exact[f, c]
-            square[c] += float(weights[f, c]) ** 2
+            square[c] += np.float64(weights[f, c]) ** 2
     for i in range(n_rows):
         for c in range(n_children):
             score[c] = weights[n_features, c]
         for t in range(ptr[i], ptr[i + 1]):
-            row, x = weights[features[t]], float(values[t])
+            row, x = weights[features[t]], np.float64(values[t])
             for c in range(n_children):
                 score[c] += x * row[c]
         for c in range(n_children):
@@ -274,9 +241,9 @@ def _certify(ptr, features, values, signs, alpha, weights, primal, dual, live, C
 @njit(cache=True)
 def _select(weights, own, min_weight):  # type: ignore[no-untyped-def]
     """Return (features, children, weights) of the weights above `min_weight` in size, and how many are not."""
-    n_features, n_children = own.size, weights.shape[1]
+    rising, n_children = np.argsort(own), weights.shape[1]
     n_kept, dropped = 0, 0
-    for f in range(n_features):
+    for f in rising:
         for c in range(n_children):
             if abs(weights[f, c]) > min_weight:
                 n_kept += 1
@@ -288,7 +255,7 @@ def _select(weights, own, min_weight):  # type: ignore[no-untyped-def]
         np.empty(n_kept, weights.dtype),
     )
     at = 0
-    for f in range(n_features):
+    for f in rising:
         for c in range(n_children):
             if abs(weights[f, c]) > min_weight:
                 features[at], children[at], numbers[at] = own[f], c, weights[f, c]

@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from mlrank.arrays import Features, FloatArray, IntArray, read_only
 from mlrank.compiled import njit
 from mlrank.labels import columns_of
+from mlrank.solvers.label_tree.local import local_rows
 
 __all__ = ["Tree", "grow", "shape_of"]
 
@@ -137,41 +138,14 @@ def _lengths(row_ptr, features, values, label_ptr, label_rows, center, lengths):
 def _halve(row_ptr, features, values, label_ptr, label_rows, lengths, order, begin, middle, end, seeds, number, place):  # type: ignore[no-untyped-def]
     """Put the labels order[begin:end] in such an order that those before `middle` are one half.
 
-    `number` (n_features,) and `place` (n_samples,) are -1, before and after. Rows and features are numbered anew, so
-    that what a round goes through lies together.
+    `number` (n_features,) and `place` (n_samples,) are -1, before and after, as `local_rows` takes them.
     """
     size = end - begin
     labels = order[begin:end].copy()
-    n_marks = 0
-    for label in labels:
-        n_marks += label_ptr[label + 1] - label_ptr[label]
-    mark_ptr, marks = np.zeros(size + 1, np.int64), np.empty(n_marks, np.int32)
-    rows, n_rows, n_values, filled = np.empty(n_marks, np.int64), 0, 0, 0
-    for i in range(size):
-        for s in range(label_ptr[labels[i]], label_ptr[labels[i] + 1]):
-            row = label_rows[s]
-            if place[row] < 0:
-                place[row] = n_rows
-                rows[n_rows] = row
-                n_rows += 1
-                n_values += row_ptr[row + 1] - row_ptr[row]
-            marks[filled] = place[row]
-            filled += 1
-        mark_ptr[i + 1] = filled
-    ptr, own, numbers = np.zeros(n_rows + 1, np.int64), np.empty(n_values, np.int32), np.empty(n_values, values.dtype)
-    filled, n_features = 0, 0
-    for r in range(n_rows):
-        for t in range(row_ptr[rows[r]], row_ptr[rows[r] + 1]):
-            if number[features[t]] < 0:
-                number[features[t]] = n_features
-                n_features += 1
-            own[filled], numbers[filled] = number[features[t]], values[t]
-            filled += 1
-        ptr[r + 1] = filled
-    for r in range(n_rows):
-        for t in range(row_ptr[rows[r]], row_ptr[rows[r] + 1]):
-            number[features[t]] = -1
-        place[rows[r]] = -1
+    mark_ptr, marks, ptr, own, numbers, seen = local_rows(
+        row_ptr, features, values, label_ptr, label_rows, labels, place, number
+    )
+    n_rows, n_features = ptr.size - 1, seen.size
     share, along, center = np.empty(n_rows), np.empty(n_rows), np.empty(n_features)
     first = int(seeds[0] * size)
     second = (first + 1 + int(seeds[1] * (size - 1))) % size

@@ -7,6 +7,7 @@ from mlrank.certify.graphs import certify_mcgf, certify_smse
 from mlrank.certify.lowrank import certify_slrm
 from mlrank.certify.margins import certify_binary, certify_hlapsvm, certify_mlr, certify_perf, certify_rank
 from mlrank.certify.proof import Certifier
+from mlrank.certify.trees import certify_tree
 
 __all__ = ["BLOCKWISE", "CERTIFIERS", "REASONS"]
 
@@ -24,6 +25,7 @@ CERTIFIERS: Mapping[str, Certifier] = {
     "bayes_cs": certify_compressed,
     "smse": certify_smse,
     "mcgf": certify_mcgf,
+    "label_tree": certify_tree,
 }
 # Those that need products with a kernel matrix alone, and not the matrix.
 BLOCKWISE = frozenset({"binary_svm", "rank_svm", "rank_hlapsvm", "mlr", "svm_perf"})
@@ -37,7 +39,6 @@ REASONS: Mapping[str, str] = {
         ("label_powerset", "rakel", "classifier_chains", "calibrated_ranking"),
         "the estimators inside give no certificate",
     ),
-    "label_tree": "models hold no multipliers of the rows of each node",
     "ml_loc": "its problem is not convex, and models hold no codes of the training rows",
     "matrix_completion": "models hold the completed labels and not the completed features",
     "hypergraph_spectral": "models hold directions and their classifier as one product",

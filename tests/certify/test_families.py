@@ -67,7 +67,13 @@ SETTINGS = {
     "bayes_cs": [{}],
     "smse": [{}, {"coding": "signs", "graph": "gaussian"}, {"variant": "smse1", "nu": 0.0}, {"variant": "smse1"}],
     "mcgf": [{}, {"variant": "sylvester"}, {"coding": "zero_one"}],
+    "label_tree": [
+        {"branching": 2, "leaf": 2, "tol": 1e-8, "max_iter": 10**5},
+        {"branching": 2, "leaf": 1, "C": 5.0, "tol": 1e-9, "max_iter": 10**5},
+    ],
 }
+# The bounds of these come from weights alone, and prove no more than this where the multipliers of the fit prove tol.
+WEAKER = {"label_tree": 1e-3}
 CASES = [(key, settings) for key, several in SETTINGS.items() for settings in several]
 
 
@@ -98,7 +104,9 @@ def test_what_a_solver_reports_comes_out_again(key, settings):
     proof, info = CERTIFIERS[key](solver, model, train), model.info
     assert info.converged
     assert proof.objective == pytest.approx(info.objective, rel=1e-9, abs=1e-12 * proof.scale)
-    if proof.rebuilt:  # may prove more
+    if key in WEAKER:
+        assert -1e-12 <= proof.certificate <= WEAKER[key]
+    elif proof.rebuilt:  # may prove more
         assert proof.certificate <= info.optimality * 1.001 + 1e-12
     elif proof.kind == "gap":  # the best part of a dual point may be more than the whole
         part = 0.05 if settings.get("loss") == "squared_hinge" else 1e-3
@@ -121,7 +129,7 @@ def test_sparse_rows_are_certified_as_dense_ones(key):
 @pytest.mark.parametrize("key", list(SETTINGS))
 def test_weights_that_are_a_hundredth_off_are_found_out(key):
     solver, model, train = fitted(key, SETTINGS[key][0])
-    name = next(name for name in ("left", "coef", "dual", "scores") if name in vars(model))
+    name = next(name for name in ("left", "coef", "dual", "weights", "scores") if name in vars(model))
     proof = CERTIFIERS[key](solver, replace(model, **{name: 1.01 * getattr(model, name)}), train)
     info = model.info
     other = abs(proof.objective - info.objective) > 1e-6 * abs(info.objective)
@@ -222,3 +230,19 @@ def test_a_kernel_of_many_rows_is_computed_for_each_product(monkeypatch):
     monkeypatch.setattr(plain, "PAIRWISE", 1.0)
     with pytest.raises(UserError, match="take too long"):
         CERTIFIERS["rank_svm"](solver, model, train)
+
+
+def test_a_tree_of_other_weights_is_no_optimum_and_one_without_some_is_not_judged():
+    solver, model, train = fitted("label_tree", {"branching": 2, "leaf": 2, "tol": 1e-6, "max_iter": 10**4})
+    proof = CERTIFIERS["label_tree"](solver, model, train)
+    weights = model.weights.copy()
+    weights[weights.size // 2] += 0.01
+    other = CERTIFIERS["label_tree"](solver, replace(model, weights=weights), train)
+    assert other.objective > proof.objective * (1 + 1e-8)
+    assert other.certificate > 2 * proof.certificate
+    pruned = SOLVERS["label_tree"](branching=2, leaf=2, min_weight=0.1)
+    lost = CERTIFIERS["label_tree"](pruned, pruned.fit(train), train)
+    assert (lost.objective, lost.certificate) == (None, None)
+    assert "min_weight" in lost.note
+    with pytest.raises(ValueError, match="the model has 6 features and 5 labels"):
+        CERTIFIERS["label_tree"](solver, model, TrainingSet(train.X[:, :4], train.Y))

@@ -1,6 +1,6 @@
 """The families of solvers, one module each; a new one is a module here and its line below."""
 
-from tests.adversary.families import binary, blocks, mlr, rank, ridge, roc, slrm, spectral
+from tests.adversary.families import binary, blocks, mlr, rank, ridge, roc, slrm, spectral, trees
 
 __all__ = ["FAMILIES", "VARIANTS"]
 
@@ -22,6 +22,7 @@ FAMILIES = {
     "blda": spectral.BLDA,
     "completion": blocks.COMPLETION,
     "local": blocks.LOCAL,
+    "trees": trees.FAMILY,
 }
 # (family, variant)
 VARIANTS = tuple((name, variant) for name, family in FAMILIES.items() for variant in family.solvers)

@@ -67,7 +67,7 @@ class LabelTree:
     Use it for thousands of labels and more: time grows with the logarithm of their number.
 
     It ranks labels. Margins of rare ones are mostly below 0, so that fewer labels are above the natural cut, where
-    machines are undecided, than rows have. ``threshold: {kind: top_k, k: 5}`` takes as many of the best as it is told.
+    machines are undecided, than rows have. ``threshold: {kind: top_k, k: 5}`` takes a fixed number of the best.
 
     Parameters
     ----------

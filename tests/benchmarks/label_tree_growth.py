@@ -16,11 +16,11 @@ import numpy as np
 from mlrank.solvers import SOLVERS, TrainingSet
 from tests.benchmarks.large_labels import LargeLabels
 
-TEST_ROWS, TEST_PART = 20_000, 1
+TEST_PART = 1
 ALONG = ("n", "d", "k", "all")
 
 
-def measure(n, d, k, cluster, nonzeros, cardinality):
+def measure(n, d, k, cluster, nonzeros, test_rows, cardinality):
     """Return seconds of processor time of a fit and of a test row, the peak of memory in GiB, and precisions."""
     warm = LargeLabels(100, 50).draw(200)
     solver = SOLVERS["label_tree"](min_weight=0.1)
@@ -30,14 +30,14 @@ def measure(n, d, k, cluster, nonzeros, cardinality):
     began = time.process_time()
     model = solver.fit(train)
     fitted = time.process_time() - began
-    X, Y = source.draw(TEST_ROWS, TEST_PART)
+    X, Y = source.draw(test_rows, TEST_PART)
     X = X.astype(float)
     began = time.process_time()
     best = model.top_scores(X, 5)
     predicted = time.process_time() - began
     return {
         "fit": fitted,
-        "row": predicted / TEST_ROWS,
+        "row": predicted / test_rows,
         "peak": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         "weights": int(model.weights.size),
         "gap": model.info.optimality,
@@ -63,7 +63,8 @@ def exponent(sizes, values):
 
 def _measured(shape, options):
     """Measure one shape in a process of its own."""
-    arguments = [*map(str, shape), str(options.cluster), str(options.nonzeros), str(options.cardinality)]
+    settings = options.cluster, options.nonzeros, options.test_rows, options.cardinality
+    arguments = [str(one) for one in (*shape, *settings)]
     command = [sys.executable, "-m", "tests.benchmarks.label_tree_growth", "--one", *arguments]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
@@ -91,11 +92,12 @@ def main():
     parser.add_argument("--cluster", type=int, default=0, help="labels of a cluster; 0 for flat labels")
     parser.add_argument("--nonzeros", type=int, default=20)
     parser.add_argument("--cardinality", type=float, default=5.0)
-    parser.add_argument("--one", nargs=6, help=argparse.SUPPRESS)
+    parser.add_argument("--test-rows", type=int, default=20_000)
+    parser.add_argument("--one", nargs=7, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        n, d, k, cluster, nonzeros = map(int, options.one[:5])
-        print(json.dumps(measure(n, d, k, cluster, nonzeros, float(options.one[5]))))
+        *counts, cardinality = options.one
+        print(json.dumps(measure(*map(int, counts), float(cardinality))))
         return
     for along in options.along:
         _table(along, options.sizes, options)

@@ -63,7 +63,9 @@ def test_more_features_than_rows_give_the_answer_of_the_whitened_form(monkeypatc
     narrow = RankHLapSVM(**settings).fit(TrainingSet(X, Y))
     model = RankHLapSVM(**settings).fit(TrainingSet(csr_array(wide) if sparse else wide, Y))
     assert model.coef.shape == (Y.shape[1], wide.shape[1])
-    assert np.allclose(model.coef[:, : X.shape[1]], narrow.coef, atol=1e-4)
+    # The objective is strongly convex: a point with relative gap tol is no farther from the optimum than this.
+    apart = np.sqrt(2 * settings["tol"] * narrow.info.objective)
+    assert np.linalg.norm(model.coef[:, : X.shape[1]] - narrow.coef) < 2 * apart
     assert np.allclose(model.intercept - model.intercept.mean(), narrow.intercept - narrow.intercept.mean(), atol=1e-3)
 
 

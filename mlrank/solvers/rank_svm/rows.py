@@ -317,7 +317,11 @@ def gram_rows(
     means = A.mean(axis=0)
     A = A - means - means[:, None] + means.mean() if free else A + bias**2
     Z, moment, basis = factor_gram(A)
-    shift = means @ basis if free else None
+    shift = None
+    if free:
+        # Directions of next to no moment may lean towards the constant one, of none, which new rows would see.
+        Z, basis = Z - Z.mean(axis=0), basis - basis.mean(axis=0)
+        shift = means @ basis
     if factors is not None:
         basis = lu_solve(factors, basis, trans=1)
     return FlatRows(Z, moment, basis, bias, shift, span, dual=True).with_free_bias()

@@ -7,12 +7,14 @@ from mlrank.certify.graphs import certify_mcgf, certify_smse
 from mlrank.certify.lowrank import certify_slrm
 from mlrank.certify.margins import certify_binary, certify_hlapsvm, certify_mlr, certify_perf, certify_rank
 from mlrank.certify.proof import Certifier
+from mlrank.certify.regressions import certify_logistic
 from mlrank.certify.trees import certify_tree
 
 __all__ = ["BLOCKWISE", "CERTIFIERS", "REASONS"]
 
 CERTIFIERS: Mapping[str, Certifier] = {
     "binary_svm": certify_binary,
+    "logistic": certify_logistic,
     "rank_svm": certify_rank,
     "rank_hlapsvm": certify_hlapsvm,
     "mlr": certify_mlr,
@@ -28,7 +30,7 @@ CERTIFIERS: Mapping[str, Certifier] = {
     "label_tree": certify_tree,
 }
 # Those that need products with a kernel matrix alone, and not the matrix.
-BLOCKWISE = frozenset({"binary_svm", "rank_svm", "rank_hlapsvm", "mlr", "svm_perf"})
+BLOCKWISE = frozenset({"binary_svm", "logistic", "rank_svm", "rank_hlapsvm", "mlr", "svm_perf"})
 # The other solvers.
 REASONS: Mapping[str, str] = {
     "knn": "neighbors are exact: there is nothing to certify",

@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 
 from mlrank.arrays import Features
 from mlrank.errors import UserError
-from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
+from mlrank.solvers.models import DualPoint, KernelModel, LinearModel, SparseLinearModel
 
 __all__ = [
     "LONG",
@@ -210,12 +210,13 @@ def rows_of(model: Any, X: Features) -> LinearRows | GramRows:
     ValueError
         If the model is of another kind, or of other rows.
     """
-    if isinstance(model, LinearModel):
+    if isinstance(model, (LinearModel, SparseLinearModel)):
         if model.coef.shape[1] != X.shape[1]:
             raise ValueError(
                 f"the model has {model.coef.shape[1]} weights a label, the rows have {X.shape[1]} features"
             )
-        return LinearRows(X, model.coef.T.astype(LONG))
+        coef = model.coef.toarray() if isinstance(model, SparseLinearModel) else model.coef
+        return LinearRows(X, coef.T.astype(LONG))
     if not isinstance(model, KernelModel):
         raise ValueError(f"a {type(model).__name__} has no weights to certify")
     n = X.shape[0]

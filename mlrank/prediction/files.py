@@ -125,7 +125,7 @@ def _block_rows(model: StoredModel, wish: Wish) -> int:
     header = model.header
     scored = wish.top if wish.top is not None and model.predictor.finds_best else len(header.label_names)
     widths = [scored, 1 if header.sparse else len(header.feature_names)]
-    if header.parts["model"]["kind"] != "linear":  # others compare each row with training rows
+    if header.parts["model"]["kind"] not in ("linear", "sparse_linear"):  # others compare each row with training rows
         widths.append(header.data.n_train)
     return max(1, BLOCK_CELLS // max(widths))
 

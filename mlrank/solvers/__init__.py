@@ -11,6 +11,7 @@ __all__ = ["PROJECTIONS", "SOLVERS", "Capabilities", "FitInfo", "LinearModel", "
 SOLVERS: Imported[type[Any]] = Imported(
     {
         "binary_svm": "mlrank.solvers.binary_svm:BinarySVM",
+        "logistic": "mlrank.solvers.logistic:Logistic",
         "rank_svm": "mlrank.solvers.rank_svm.rank_svm:RankSVM",
         "rank_hlapsvm": "mlrank.solvers.rank_svm.rank_hlapsvm:RankHLapSVM",
         "hypergraph_spectral": "mlrank.solvers.hypergraph.hypergraph_spectral:HypergraphSpectral",

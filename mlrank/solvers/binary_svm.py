@@ -7,7 +7,8 @@ For each label, with signs s_i = +1 or -1 and costs c_i = C, or C times `positiv
     loss="squared_hinge"  min_w,b  1/2 (|w|^2 + b^2) + sum_i c_i max(0, 1 - s_i f(x_i))^2    the same
 
 `objective` is the sum over labels and `optimality` the relative duality gap of that sum, computed in double precision
-from the given rows at the weights and dual variables that were found; each label's own gap is below `tol`.
+from the given rows at the weights and dual variables that were found; each label's own gap is below `tol`. Weights that
+`min_weight` leaves out are left out of both, and the bound stands: the gap tells what they were worth.
 
 Linear machines of all labels are fitted together: on dense rows, and on narrow sparse ones, by Newton steps
 (one_vs_rest/newton.py, rows.py); on other sparse rows, with an augmented bias, by dual coordinate descent
@@ -46,11 +47,12 @@ from mlrank.solvers.base import (
     TrainingSet,
     check_choices,
     check_kernel,
+    check_not_negative,
     check_positive,
     relative_gap,
 )
 from mlrank.solvers.label_machine import LabelRows
-from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
+from mlrank.solvers.models import DualPoint, KernelModel, LinearModel, SparseLinearModel
 from mlrank.solvers.one_vs_rest import (
     LabelMachines,
     Libraries,
@@ -59,6 +61,7 @@ from mlrank.solvers.one_vs_rest import (
     Machines,
     SparseMachineRows,
     join_machines,
+    pruned,
     stacked,
 )
 from mlrank.solvers.scales import scale_notes
@@ -66,6 +69,7 @@ from mlrank.solvers.scales import scale_notes
 __all__ = ["BinarySVM", "KernelModel"]
 
 Prepared: TypeAlias = KernelRows | MachineRows | SparseMachineRows
+AnyModel: TypeAlias = LinearModel | SparseLinearModel | KernelModel
 LOSSES = ("hinge", "squared_hinge")
 BIASES = ("auto", "free", "augmented")
 BACKENDS = ("compiled", "libsvm", "liblinear")
@@ -102,6 +106,9 @@ class BinarySVM:
         only one, for the squared hinge. An augmented one is linear only.
     positive_weight : float
         What C is multiplied by for the rows that have a label.
+    min_weight : float
+        Weights of at most this size are left out of the model, which is stored without them, at a price that the gap
+        states; 0 leaves all. Linear only.
     backend : {"compiled", "libsvm", "liblinear"}
         "compiled" fits linear machines together; the libraries, of which LIBSVM has the hinge loss and LIBLINEAR the
         squared one, are there to compare with.
@@ -123,6 +130,7 @@ class BinarySVM:
     max_iter: int = 1_000_000
     bias: str = "auto"
     positive_weight: float = 1.0
+    min_weight: float = 0.0
     backend: str = "compiled"
 
     SHARED: ClassVar[tuple[str, ...]] = ("kernel", "degree", "coef0", "loss", "bias", "positive_weight", "backend")
@@ -135,12 +143,15 @@ class BinarySVM:
 
     def __post_init__(self) -> None:
         check_positive(self, "C", "tol", "max_iter", "positive_weight")
+        check_not_negative(self, "min_weight")
         check_kernel(self, precomputed=True)
         check_choices(self, {"loss": LOSSES, "bias": BIASES, "backend": BACKENDS})
         for name in ("loss", "bias"):
             value = getattr(self, name)
             if value in ("squared_hinge", "augmented") and self.kernel != "linear":
                 raise ValueError(f"{name} {value!r} is linear only, found kernel {self.kernel!r}")
+        if self.min_weight > 0 and self.kernel != "linear":
+            raise ValueError(f"min_weight is linear only, found kernel {self.kernel!r}")
         if self.squared and self.bias == "free":
             raise ValueError("loss 'squared_hinge' has no free bias, found bias 'free'")
         if self.backend == ("libsvm" if self.squared else "liblinear"):
@@ -170,9 +181,9 @@ class BinarySVM:
             if sparse:
                 most = SPARSE_SIDE if train.n_samples * train.n_features <= DENSE_CELLS else 0
             if min(train.X.shape) <= most:
-                return MachineRows(train, self.squared, self.free, self.positive_weight)
+                return MachineRows(train, self.loss, self.free, self.positive_weight)
             if sparse and not self.free:
-                return SparseMachineRows(train, self.squared, self.positive_weight)
+                return SparseMachineRows(train, self.loss, self.positive_weight)
         if self.squared or not self.free or (self.kernel == "linear" and train.n_samples > GRAM_ROWS):
             return None
         return KernelRows(train.X, self.kernel, self.degree, self.coef0)
@@ -189,7 +200,7 @@ class BinarySVM:
         # The kernel matrix and its base.
         return operations, (16.0 if self.kernel == "linear" else 24.0) * n_samples**2
 
-    def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> LinearModel | KernelModel:
+    def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> AnyModel:
         """Fit one machine for each label of `train`.
 
         Raises
@@ -205,16 +216,14 @@ class BinarySVM:
         """Return the machines of a block of labels; see `fit`."""
         return self._machines(train, block, self.prepare(train) if prepared is None else prepared, prepared is None)
 
-    def join(self, train: TrainingSet, parts: Sequence[LabelMachines]) -> LinearModel | KernelModel:
+    def join(self, train: TrainingSet, parts: Sequence[LabelMachines]) -> AnyModel:
         """Return the model of the machines of all blocks."""
         if self.kernel == "linear":
             return self._joined(train, parts, None)
         rows = KernelRows(train.X, self.kernel, self.degree, self.coef0, keep_bases=False)
         return self._joined(train, parts, rows)
 
-    def _joined(
-        self, train: TrainingSet, parts: Sequence[LabelMachines], shared: Prepared | None
-    ) -> LinearModel | KernelModel:
+    def _joined(self, train: TrainingSet, parts: Sequence[LabelMachines], shared: Prepared | None) -> AnyModel:
         labels, machines = join_machines(parts)
         weights, intercept = np.zeros((train.n_labels, machines.W.shape[1])), np.full(train.n_labels, -1.0)
         intercept[label_counts(train.Y) > 0] = 1.0
@@ -222,7 +231,7 @@ class BinarySVM:
         point = _dual_point(machines.beta, labels, train.n_labels)
         info = self._info(float(machines.primal.sum()), float(machines.dual.sum()), int(machines.n_iter.sum()), train)
         if self.kernel == "linear":
-            return LinearModel(weights, intercept, info, dual_point=point)
+            return pruned(LinearModel(weights, intercept, info, dual_point=point), train, self)
         assert isinstance(shared, KernelRows)
         return replace(KernelModel.of(shared, weights, intercept, self.gamma, info), dual_point=point)
 

@@ -27,6 +27,7 @@ SETTINGS = {
         {"bias": "augmented", "known": True},
         {"C": 1e-3},
     ],
+    "logistic": [{}, {"known": True, "positive_weight": 3.0}, {"bias": "augmented", "C": 100.0}],
     "rank_svm": [
         {},
         {"known": True, "C_scale": "mean"},
@@ -118,7 +119,7 @@ def test_what_a_solver_reports_comes_out_again(key, settings):
         assert 0 <= proof.certificate <= info.optimality + 1e-12
 
 
-@pytest.mark.parametrize("key", ["binary_svm", "rank_svm", "slrm", "plst"])
+@pytest.mark.parametrize("key", ["binary_svm", "logistic", "rank_svm", "slrm", "plst"])
 def test_sparse_rows_are_certified_as_dense_ones(key):
     solver, model, train = fitted(key, {}, sparse=True)
     proof = CERTIFIERS[key](solver, model, train)
@@ -136,7 +137,9 @@ def test_weights_that_are_a_hundredth_off_are_found_out(key):
     assert other or proof.certificate > info.optimality + 1e-4
 
 
-@pytest.mark.parametrize(("key", "settings"), [(key, SETTINGS[key][1]) for key in ("binary_svm", "rank_svm", "mlr")])
+@pytest.mark.parametrize(
+    ("key", "settings"), [(key, SETTINGS[key][1]) for key in ("binary_svm", "logistic", "rank_svm", "mlr")]
+)
 @pytest.mark.parametrize("change", ["larger", "smaller", "of other rows"])
 def test_planted_dual_points_prove_less_than_is_claimed(key, settings, change):
     solver, model, train = fitted(key, settings)

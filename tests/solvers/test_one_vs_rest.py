@@ -12,8 +12,8 @@ from mlrank.solvers.one_vs_rest.rows import MachineRows
 from tests.solvers.problems import random_problem
 
 BinarySVM = SOLVERS["binary_svm"]
-# squared, free
-LOSSES = [(False, True), (False, False), (True, False)]
+# loss, free
+LOSSES = [("hinge", True), ("hinge", False), ("squared_hinge", False)]
 RNG = np.random.default_rng(3)
 
 
@@ -82,7 +82,7 @@ def test_directions_solve_newtons_system_with_its_bias(n_inside, free):
     slopes, g = RNG.random(n_inside) + 0.1, RNG.standard_normal(7)
     A = np.column_stack([X[J], np.ones(n_inside)])
     H = np.diag([1.0] * 6 + [0.0 if free else 1.0]) + A.T @ (slopes[:, None] * A)
-    d_w, d_b = newton._direction(X, J, slopes, g[:6], g[6], free)
+    d_w, d_b = newton.direction(X, J, slopes, g[:6], g[6], free)
     assert np.append(d_w, d_b) == pytest.approx(np.linalg.solve(H, -g), rel=1e-9)
 
 
@@ -96,40 +96,41 @@ def defined(model, X, Y, known, solver):
     return total
 
 
-@pytest.mark.parametrize(("squared", "free"), LOSSES)
+@pytest.mark.parametrize(("loss", "free"), LOSSES)
 @pytest.mark.parametrize("C", [0.05, 30.0])
-def test_weights_are_those_of_the_libraries_on_the_known_rows(squared, free, C):
+def test_weights_are_those_of_the_libraries_on_the_known_rows(loss, free, C):
     X, Y = random_problem()
     known = np.random.default_rng(1).random(Y.shape) < 0.8
-    loss, bias = ("squared_hinge" if squared else "hinge"), ("free" if free else "augmented")
+    bias = "free" if free else "augmented"
     solver = BinarySVM(C=C, loss=loss, bias=bias, positive_weight=2.5, tol=1e-9)
     model = solver.fit(TrainingSet(X, Y, known=known))
     assert model.info.converged
     assert model.info.objective == pytest.approx(defined(model, X, Y & known, known, solver), rel=1e-12)
-    if C > 1 and not (free or squared):
+    if C > 1 and not (free or solver.squared):
         return  # LIBLINEAR does not get there
     for label, (w, b) in enumerate(zip(model.coef, model.intercept, strict=True)):
         rows = known[:, label]
         if free:
             machine = SVC(C=C, kernel="linear", tol=1e-9, class_weight={1: 2.5})
         else:
-            machine = LinearSVC(C=C, loss=loss, tol=1e-10, class_weight={1: 2.5}, max_iter=10**6, dual=not squared)
+            dual = not solver.squared
+            machine = LinearSVC(C=C, loss=loss, tol=1e-10, class_weight={1: 2.5}, max_iter=10**6, dual=dual)
         machine.fit(X[rows], Y[rows, label])
         assert w == pytest.approx(machine.coef_[0], abs=1e-3 * (1 + np.abs(w).max()))
         assert b == pytest.approx(machine.intercept_[0], abs=2e-3 * (1 + abs(b)))
 
 
-@pytest.mark.parametrize(("squared", "free"), LOSSES)
-def test_bounds_are_below_the_optimum_and_blocks_change_nothing(squared, free, monkeypatch):
+@pytest.mark.parametrize(("loss", "free"), LOSSES)
+def test_bounds_are_below_the_optimum_and_blocks_change_nothing(loss, free, monkeypatch):
     X, Y = random_problem()
     train = TrainingSet(X, Y)
-    rough, exact = (MachineRows(train, squared, free, 1.5).fit(4.0, tol, 10**6) for tol in (0.3, 1e-10))
+    rough, exact = (MachineRows(train, loss, free, 1.5).fit(4.0, tol, 10**6) for tol in (0.3, 1e-10))
     assert (rough.dual <= exact.primal * (1 + 1e-12)).all()
     assert (exact.primal <= rough.primal * (1 + 1e-10)).all()
     assert (exact.primal - exact.dual <= 1e-10 * exact.primal).all()
     monkeypatch.setattr(rows, "CELLS", 1)
     monkeypatch.setattr(rows, "LEAST", 2)
-    parted = MachineRows(train, squared, free, 1.5)
+    parted = MachineRows(train, loss, free, 1.5)
     assert len(parted._groups) > 1
     found = parted.fit(4.0, 1e-10, 10**6)
     assert found.W == pytest.approx(exact.W, abs=1e-4)
@@ -149,25 +150,25 @@ def test_more_features_than_rows_and_an_offset_are_no_obstacle():
     assert far.info.objective == pytest.approx(BinarySVM(tol=1e-8).fit(TrainingSet(X, Y)).info.objective, rel=1e-7)
 
 
-@pytest.mark.parametrize(("squared", "free"), LOSSES)
-def test_a_large_search_is_the_same_from_any_stage(squared, free):
+@pytest.mark.parametrize(("loss", "free"), LOSSES)
+def test_a_large_search_is_the_same_from_any_stage(loss, free):
     X, Y = random_problem()
-    shared = MachineRows(TrainingSet(X, Y), squared, free, 1.0)
+    shared = MachineRows(TrainingSet(X, Y), loss, free, 1.0)
     for C in (0.1, 4096.0, 20.0, 1e5):
-        alone = MachineRows(TrainingSet(X, Y), squared, free, 1.0).fit(C, 1e-3, 10**6)
+        alone = MachineRows(TrainingSet(X, Y), loss, free, 1.0).fit(C, 1e-3, 10**6)
         found = shared.fit(C, 1e-3, 10**6)
         assert found.W.tobytes() == alone.W.tobytes()
     assert len(shared._groups[0].stages) > 3
 
 
-@pytest.mark.parametrize(("squared", "free"), LOSSES)
-def test_what_newton_does_not_reach_others_do(squared, free, monkeypatch):
+@pytest.mark.parametrize(("loss", "free"), LOSSES)
+def test_what_newton_does_not_reach_others_do(loss, free, monkeypatch):
     X, Y = random_problem()
-    solver = BinarySVM(C=30.0, loss="squared_hinge" if squared else "hinge", bias="free" if free else "augmented")
+    solver = BinarySVM(C=30.0, loss=loss, bias="free" if free else "augmented")
     plain = solver.fit(TrainingSet(X, Y))
     monkeypatch.setattr(rows, "STEPS", 1)
     hurried = solver.fit(TrainingSet(X, Y))
-    assert MachineRows(TrainingSet(X, Y), squared, free, 1.0).fit(30.0, 1e-3, 10**6).n_iter.max() == 1
+    assert MachineRows(TrainingSet(X, Y), loss, free, 1.0).fit(30.0, 1e-3, 10**6).n_iter.max() == 1
     assert hurried.info.converged
     assert hurried.info.objective == pytest.approx(plain.info.objective, rel=2e-3)
 

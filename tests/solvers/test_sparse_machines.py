@@ -95,7 +95,7 @@ def test_labels_whose_gap_is_not_reached_are_solved_alone(settings, monkeypatch)
     plain = BinarySVM(C=4.0, **settings).fit(TrainingSet(X, Y))
     monkeypatch.setattr(sparse, "PASSES", 3)
     solver, train = BinarySVM(C=4.0, **settings), TrainingSet(csr_array(X), Y)
-    short = sparse.SparseMachineRows(train, solver.squared, 1.0).fit(4.0, 1e-3, 10**6)
+    short = sparse.SparseMachineRows(train, solver.loss, 1.0).fit(4.0, 1e-3, 10**6)
     reached = short.primal - short.dual <= 1e-3 * short.primal
     assert not reached.all()
     found = solver.fit(train)
@@ -106,7 +106,7 @@ def test_labels_whose_gap_is_not_reached_are_solved_alone(settings, monkeypatch)
 
 def test_long_rows_are_left_to_the_library():
     X, Y = problem()
-    rows = sparse.SparseMachineRows(TrainingSet(csr_array(X), Y), True, 1.0)
+    rows = sparse.SparseMachineRows(TrainingSet(csr_array(X), Y), "squared_hinge", 1.0)
     assert rows.fit(1.0, 1e-3, 10**6).n_iter.min() > 0
     assert rows.fit(100.0, 1e-3, 10**6).n_iter.max() == 0
     assert BinarySVM(C=100.0, loss="squared_hinge").fit(TrainingSet(csr_array(X), Y)).info.converged

@@ -10,7 +10,7 @@ from typing import Any
 from mlrank.imported import Imported
 from mlrank.solvers.models.dual import DUALS, DualPoint
 from mlrank.solvers.models.kernel import KernelModel
-from mlrank.solvers.models.linear import LinearModel, LowRankModel, LowRankWeights
+from mlrank.solvers.models.linear import LinearModel, LowRankModel, LowRankWeights, SparseLinearModel
 from mlrank.solvers.models.projections import KernelProjection, Projection
 from mlrank.solvers.models.top import best_in_blocks, top_scores
 from mlrank.solvers.models.transductive import TransductiveModel, all_rows, row_digests
@@ -26,6 +26,7 @@ __all__ = [
     "LowRankModel",
     "LowRankWeights",
     "Projection",
+    "SparseLinearModel",
     "TransductiveModel",
     "all_rows",
     "best_in_blocks",
@@ -36,6 +37,7 @@ __all__ = [
 MODELS: Imported[type[Any]] = Imported(
     {
         "linear": "mlrank.solvers.models.linear:LinearModel",
+        "sparse_linear": "mlrank.solvers.models.linear:SparseLinearModel",
         "kernel": "mlrank.solvers.models.kernel:KernelModel",
         "compressed": "mlrank.solvers.sparse_bayes.model:CompressedModel",
         "low_rank": "mlrank.solvers.models.linear:LowRankWeights",

@@ -5,15 +5,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import Features, FloatArray, as_features
-from mlrank.solvers.base import FitInfo, ModelMeta
+from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta
 from mlrank.solvers.models.dual import DualPoint
 
 __all__ = [
     "LinearModel",
     "LowRankModel",
     "LowRankWeights",
+    "SparseLinearModel",
 ]
 
 
@@ -46,6 +48,38 @@ class LinearModel:
     def meta(self) -> ModelMeta:
         """Return the kind of model."""
         return {"model": "linear"}
+
+
+@dataclass(frozen=True)
+class SparseLinearModel:
+    """Scores ``X @ coef.T + intercept`` with weights of which most are 0.
+
+    Parameters
+    ----------
+    coef : (n_labels, n_features) csr_array
+    intercept : (n_labels,) ndarray
+    info : FitInfo
+    dual_point : DualPoint or None
+        What proves the duality gap of a solver that has one.
+    """
+
+    coef: csr_array
+    intercept: FloatArray
+    info: FitInfo
+    dual_point: DualPoint | None = field(default=None, repr=False, compare=False, kw_only=True)
+
+    def decision_function(self, X: Features) -> FloatArray:
+        """Return scores (n_samples, n_labels)."""
+        scores = as_features(X) @ self.coef.T
+        return np.asarray(scores.toarray() if issparse(scores) else scores) + self.intercept
+
+    def arrays(self) -> ModelArrays:
+        """Return `coef` and `intercept`."""
+        return {"coef": self.coef, "intercept": self.intercept}
+
+    def meta(self) -> ModelMeta:
+        """Return the kind of model."""
+        return {"model": "sparse_linear"}
 
 
 @dataclass(frozen=True)

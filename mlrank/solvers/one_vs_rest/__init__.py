@@ -15,3 +15,7 @@ __all__ = [
     "join_machines",
     "stacked",
 ]
+from mlrank.solvers.one_vs_rest.conjugate import LogisticRows
+from mlrank.solvers.one_vs_rest.pruning import pruned
+
+__all__ = ["Libraries", "LogisticRows", "Machine", "MachineRows", "SparseMachineRows", "pruned"]

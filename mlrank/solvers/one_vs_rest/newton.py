@@ -25,7 +25,7 @@ from scipy.linalg.lapack import dposv
 from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.solvers.one_vs_rest.kernels import SignArray, line_search, smoothed
 
-__all__ = ["STEPS", "LinearProblem", "Lockstep", "PathPoint", "balanced_rows", "ridge_point"]
+__all__ = ["STEPS", "LinearProblem", "Lockstep", "PathPoint", "balanced_rows", "direction", "ridge_point"]
 
 # Newton steps of one machine for one C, after which another method is asked.
 STEPS = 200
@@ -48,16 +48,21 @@ class LinearProblem(NamedTuple):
     ----------
     X : (n_samples, n_features)
     S : (n_machines, n_samples) int8, the signs of labels, 0 where unknown
-    squared : whether the hinge is squared
+    loss : "hinge", "squared_hinge" or "logistic"
     free : whether the bias is free, else its square counts as those of weights do
     positive_weight : what the costs of rows that have the label are multiplied by
     """
 
     X: FloatArray
     S: SignArray
-    squared: bool
+    loss: str
     free: bool
     positive_weight: float
+
+    @property
+    def squared(self) -> bool:
+        """Whether the hinge is squared."""
+        return self.loss == "squared_hinge"
 
 
 @dataclass(frozen=True)
@@ -67,7 +72,7 @@ class PathPoint:
     Parameters
     ----------
     W, b : weights (n_machines, n_features) and intercepts
-    alpha : (n_machines, n_samples) multipliers, divided by C
+    alpha : (n_machines, n_samples) multipliers, divided by C; the logistic loss has none
     kappa : (n_machines,) slopes of the smoothed loss, in units of C
     """
 
@@ -223,14 +228,15 @@ class Lockstep:
 
     def _step(self, active: IntArray, inside: BoolArray, g_w: FloatArray, g_b: FloatArray) -> None:
         """Go along Newton's directions to the minima on them."""
-        X, S, squared, free, _ = self.problem
+        X, S, _, free, _ = self.problem
+        squared = self.problem.squared
         self.steps[active] += 1
         d_w, d_b = np.empty_like(g_w), np.empty_like(g_b)
         for place, machine in enumerate(active):
             J = np.flatnonzero(inside[place])
             slopes = np.where(S[machine, J] > 0, self.costs[1], self.costs[0])
             slopes *= 2.0 if squared else self._kappa[machine]
-            d_w[place], d_b[place] = _direction(X, J, slopes, g_w[place], float(g_b[place]), free)
+            d_w[place], d_b[place] = direction(X, J, slopes, g_w[place], float(g_b[place]), free)
         sound = np.isfinite(d_w).all(axis=1) & np.isfinite(d_b)
         self._active = active = active[sound]
         if not active.size:
@@ -245,7 +251,7 @@ class Lockstep:
         self._F[active] += t[:, None] * D
 
 
-def _direction(
+def direction(
     X: FloatArray, J: IntArray, slopes: FloatArray, g_w: FloatArray, g_b: float, free: bool
 ) -> tuple[FloatArray, float]:
     """Return Newton's direction for weights and bias; not a number where its system has no factor.

@@ -15,9 +15,10 @@ from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense
 from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
 from mlrank.solvers.base import WHOLE, Block, TrainingSet
 from mlrank.solvers.one_vs_rest.kernels import SignArray
+from mlrank.solvers.one_vs_rest.logistic import LogisticLockstep, entropies
 from mlrank.solvers.one_vs_rest.newton import STEPS, LinearProblem, Lockstep, PathPoint, ridge_point
 
-__all__ = ["MachineRows", "Machines", "objectives", "signs_of"]
+__all__ = ["MachineRows", "Machines", "objectives", "primal_objectives", "signs_of"]
 
 # Ratio of C between stages, their tolerance.
 RATIO, LOOSE = 8.0, 3e-2
@@ -37,7 +38,7 @@ class JudgedRows(Protocol):
     given: Features
     near: Features
     offsets: FloatArray | None
-    squared: bool
+    loss: str
     free: bool
     positive_weight: float
 
@@ -88,11 +89,11 @@ class MachineRows:
     Parameters
     ----------
     train : TrainingSet
-    squared, free, positive_weight : of the loss, see `LinearProblem`
+    loss, free, positive_weight : of the problem, see `LinearProblem`
     """
 
-    def __init__(self, train: TrainingSet, squared: bool, free: bool, positive_weight: float) -> None:
-        self.given, self.squared, self.free, self.positive_weight = train.X, squared, free, positive_weight
+    def __init__(self, train: TrainingSet, loss: str, free: bool, positive_weight: float) -> None:
+        self.given, self.loss, self.free, self.positive_weight = train.X, loss, free, positive_weight
         self.offsets = column_offsets(train.X)
         self.near: Features = less_offsets(train.X, self.offsets)
         self.signs, self.mixed = signs_of(train)
@@ -124,9 +125,9 @@ class MachineRows:
         return Machines(*(np.concatenate(values) for values in zip(*parts, strict=True)))
 
     def _fit(self, group: _Group, C: float, tol: float, max_iter: int) -> Machines:
-        problem = LinearProblem(self.rows, group.S, self.squared, self.free, self.positive_weight)
+        problem = LinearProblem(self.rows, group.S, self.loss, self.free, self.positive_weight)
         point = self._before(problem, group, C) if max_iter >= STEPS else ridge_point(problem)
-        steps = Lockstep(problem, C, point, MARGIN * tol)
+        steps = _steps(problem, C, point, MARGIN * tol)
         steps.run(min(max_iter, STEPS))
         W = steps.W if self.basis is None else steps.W @ self.basis.T
         b = (steps.b - W.astype(np.longdouble) @ self.center).astype(np.float64) if self.free else steps.b
@@ -142,13 +143,17 @@ class MachineRows:
             if number < len(stages):
                 point = stages[number]
             else:
-                stage = Lockstep(problem, level, point, LOOSE)
+                stage = _steps(problem, level, point, LOOSE)
                 stage.run(STEPS)
                 point = stage.point().ahead(RATIO)
                 if len(stages) < held:
                     stages.append(point)
             number, level = number + 1, level * RATIO
         return point
+
+
+def _steps(problem: LinearProblem, C: float, point: PathPoint, tol: float) -> Lockstep | LogisticLockstep:
+    return (LogisticLockstep if problem.loss == "logistic" else Lockstep)(problem, C, point, tol)
 
 
 def signs_of(train: TrainingSet) -> tuple[SignArray, IntArray]:
@@ -158,6 +163,22 @@ def signs_of(train: TrainingSet) -> tuple[SignArray, IntArray]:
     mixed = np.flatnonzero(Y.any(axis=0) & absent.any(axis=0))
     signs = Y[:, mixed].astype(np.int8) - absent[:, mixed].astype(np.int8)
     return np.ascontiguousarray(signs.T), mixed
+
+
+def primal_objectives(rows: JudgedRows, S: SignArray, C: float, W: FloatArray, b: FloatArray) -> FloatArray:
+    """Return P of machines on the rows that were given, see `objectives`."""
+    costs = _costs(rows, S, C)
+    margins = S * scores_of(rows.given, W, b, rows.offsets).T
+    if rows.loss == "logistic":
+        loss = (costs * np.logaddexp(0.0, -margins)).sum(axis=1)
+    else:
+        slack = np.maximum(0.0, 1.0 - margins)
+        loss = (costs * (slack**2 if rows.loss == "squared_hinge" else slack)).sum(axis=1)
+    return np.asarray(0.5 * (np.einsum("ij,ij->i", W, W) + (0.0 if rows.free else b * b)) + loss)
+
+
+def _costs(rows: JudgedRows, S: SignArray, C: float) -> FloatArray:
+    return np.asarray(np.where(S > 0, C * rows.positive_weight, np.where(S < 0, C, 0.0)))
 
 
 def objectives(
@@ -173,21 +194,23 @@ def objectives(
 
     P = 1/2 |w|^2 + sum c max(0, 1 - s f)^p and D = sum alpha - 1/2 |X'beta|^2, less sum alpha^2 / (4 c) for p = 2; the
     square of a bias that is not free counts with that of w, and so does that of sum beta. `v` is X'beta where known.
+    The logistic loss is c log(1 + exp(-s f)), and in D the entropy of alpha / c, times c, stands for alpha.
     """
-    costs = np.where(S > 0, C * rows.positive_weight, np.where(S < 0, C, 0.0))
-    slack = np.maximum(0.0, 1.0 - S * scores_of(rows.given, W, b, rows.offsets).T)
-    loss = (costs * (slack**2 if rows.squared else slack)).sum(axis=1)
-    primal = 0.5 * (np.einsum("ij,ij->i", W, W) + (0.0 if rows.free else b * b)) + loss
+    costs = _costs(rows, S, C)
+    squared, primal = rows.loss == "squared_hinge", primal_objectives(rows, S, C, W, b)
     total, sums = np.abs(beta).sum(axis=1), beta.sum(axis=1)
     if v is None:
         v = np.asarray(rows.near.T @ beta.T).T
         if not rows.free and rows.offsets is not None:
             v = v + np.multiply.outer(sums, rows.offsets)
     norm = np.einsum("ij,ij->i", v, v) + (0.0 if rows.free else sums * sums)
-    if rows.squared:
-        norm += np.divide(beta**2, 2.0 * costs, out=np.zeros_like(beta), where=costs > 0).sum(axis=1)
-    # The best part of the dual point: all of it or less where bounds hold it.
-    part = np.minimum(np.inf if rows.squared else 1.0, total / np.maximum(norm, 1e-300))
-    dual = part * total - 0.5 * part**2 * norm
+    if rows.loss == "logistic":
+        dual = entropies(np.abs(beta), costs).sum(axis=1) - 0.5 * norm
+    else:
+        if squared:
+            norm += np.divide(beta**2, 2.0 * costs, out=np.zeros_like(beta), where=costs > 0).sum(axis=1)
+        # The best part of the dual point: all of it or less where bounds hold it.
+        part = np.minimum(np.inf if squared else 1.0, total / np.maximum(norm, 1e-300))
+        dual = part * total - 0.5 * part**2 * norm
     sound = (dual >= 0.0) & (dual <= primal * (1.0 + ROUNDING))
     return primal, np.where(sound, dual, 0.0)

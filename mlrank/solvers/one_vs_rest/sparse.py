@@ -24,7 +24,7 @@ from mlrank.solvers.base import WHOLE, Block, TrainingSet
 from mlrank.solvers.one_vs_rest.kernels import SignArray, SingleArray, sparse_pass
 from mlrank.solvers.one_vs_rest.rows import Machines, objectives
 
-__all__ = ["SparseMachineRows"]
+__all__ = ["BlockSigns", "SparseMachineRows"]
 
 # Machines side by side.
 LANES = 64
@@ -34,36 +34,51 @@ EASY, PASSES = 8.0, 100
 ENOUGH, APART = 0.3, 3
 
 
-class SparseMachineRows:
-    """Sparse rows for machines of all labels, whose bias is the weight of a constant feature.
+class BlockSigns:
+    """Signs of a block of labels at a time.
 
-    Parameters
+    Attributes
     ----------
-    train : TrainingSet, with sparse rows
-    squared, positive_weight : of the loss
+    mixed : the labels that some known rows have and some have not
     """
 
-    free = False
-
-    def __init__(self, train: TrainingSet, squared: bool, positive_weight: float) -> None:
-        self.given, self.squared, self.positive_weight = train.X, squared, positive_weight
-        self.offsets = column_offsets(train.X)
-        self.near = less_offsets(train.X, self.offsets)
-        self.squares = np.asarray((train.X * train.X).sum(axis=1)).ravel()
-        self._data = train.X.data.astype(np.float32)
+    def __init__(self, train: TrainingSet) -> None:
         self._labels = train.sparse_Y.tocsc() if train.known is None else None
         self._train = train
         present = np.asarray(train.sparse_Y.sum(axis=0)).ravel()
         known = np.full(train.n_labels, train.n_samples) if train.known is None else train.known.sum(axis=0)
         self.mixed: IntArray = np.flatnonzero((present > 0) & (present < known))
 
-    def signs(self, labels: IntArray) -> SignArray:
+    def of(self, labels: IntArray) -> SignArray:
         """Return the signs (n_samples, n_machines) of some labels."""
         if self._labels is not None:
             return np.asarray(2 * self._labels[:, labels].toarray().astype(np.int8) - 1, dtype=np.int8)
         assert self._train.known is not None
         Y, known = self._train.dense_Y[:, labels], self._train.known[:, labels]
         return np.asarray(Y.astype(np.int8) - (~Y & known).astype(np.int8))
+
+
+class SparseMachineRows:
+    """Sparse rows for machines of all labels, whose bias is the weight of a constant feature.
+
+    Parameters
+    ----------
+    train : TrainingSet, with sparse rows
+    loss : "hinge" or "squared_hinge"
+    positive_weight : of the problem
+    """
+
+    free = False
+
+    def __init__(self, train: TrainingSet, loss: str, positive_weight: float) -> None:
+        self.given, self.loss, self.positive_weight = train.X, loss, positive_weight
+        self.squared = loss == "squared_hinge"
+        self.offsets = column_offsets(train.X)
+        self.near = less_offsets(train.X, self.offsets)
+        self.squares = np.asarray((train.X * train.X).sum(axis=1)).ravel()
+        self._data = train.X.data.astype(np.float32)
+        self._labels = BlockSigns(train)
+        self.mixed = self._labels.mixed
 
     def _groups(self, block: Block) -> list[IntArray]:
         """Return the labels of a block, those side by side together."""
@@ -86,7 +101,7 @@ class SparseMachineRows:
         return Machines(W, b, primal, dual, n_iter, csr_array(vstack([part.beta for part in parts], format="csr")))
 
     def _fit(self, labels: IntArray, C: float, tol: float, passes: int) -> Machines:
-        S, (n, m) = self.signs(labels), self.given.shape
+        S, (n, m) = self._labels.of(labels), self.given.shape
         costs, rng = np.array([C, C * self.positive_weight]), np.random.default_rng(0)
         beta, W = np.zeros(S.shape, dtype=np.float32), np.zeros((m + 1, len(labels)), dtype=np.float32)
         move, reached, wait = np.empty(len(labels), dtype=np.float32), np.zeros(len(labels)), 0

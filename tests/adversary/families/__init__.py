@@ -1,6 +1,6 @@
 """The families of solvers, one module each; a new one is a module here and its line below."""
 
-from tests.adversary.families import binary, blocks, mlr, rank, ridge, roc, slrm, spectral, trees
+from tests.adversary.families import binary, blocks, logistic, mlr, rank, ridge, roc, slrm, spectral, trees
 
 __all__ = ["FAMILIES", "VARIANTS"]
 
@@ -23,6 +23,7 @@ FAMILIES = {
     "completion": blocks.COMPLETION,
     "local": blocks.LOCAL,
     "trees": trees.FAMILY,
+    "logistic": logistic.FAMILY,
 }
 # (family, variant)
 VARIANTS = tuple((name, variant) for name, family in FAMILIES.items() for variant in family.solvers)

@@ -15,12 +15,12 @@ def _objective(solver, model, train):
     mixed = train.Y.any(axis=0) & ~train.Y.all(axis=0)
     _, F = norm_and_scores(model, train)
     slack = np.maximum(0, 1 - signs_of(train) * F)[:, mixed]
-    square, _ = norm_and_scores(_only(model, mixed), train, squared or solver.bias == "augmented")
+    square, _ = norm_and_scores(only(model, mixed), train, squared or solver.bias == "augmented")
     costs = np.where(train.Y, LONG(solver.positive_weight), LONG(1))[:, mixed]
     return float(square / 2 + LONG(solver.C) * (costs * (slack**2 if squared else slack)).sum())
 
 
-def _only(model, labels):
+def only(model, labels):
     """Return the model with zeros for the labels that have no machine."""
     name = "coef" if hasattr(model, "coef") else "dual"
     return replace(model, **{name: getattr(model, name) * labels[:, None], "intercept": model.intercept * labels})

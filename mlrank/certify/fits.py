@@ -181,7 +181,9 @@ def certify_model(
             raise UserError(f"the model was fitted to {header.data.n_train} rows, {found}", Path(path))
         known = None if dataset.known is None else dataset.known[train]
         return _judged(claim, stored, _Rows(dataset.X, dataset.Y[train], known, train, None), trust)
-    of = prepare_data(stored_config_of(header.config, str(path)), dataset)
+    config = stored_config_of(header.config, str(path))
+    place = next((place for place, one in enumerate(config.datasets) if one.is_called(names[0])), 0)
+    of = prepare_data(config, dataset, place)
     if header.data.hash is not None and of.hash != header.data.hash:
         raise UserError(f"'{dataset.name}' is not the data that the model was fitted to", Path(path))
     return _certified(claim, stored, of, header.split, trust)

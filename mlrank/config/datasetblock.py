@@ -6,12 +6,12 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, PrivateAttr, model_validator
 
 from mlrank.config.held import HeldData
-from mlrank.config.keys import FROZEN, Problem, Text, Values, as_tuple, key, raise_all
+from mlrank.config.keys import FROZEN, Count, Problem, Text, Values, as_tuple, key, raise_all
 from mlrank.config.names import OneOf, impute_names, show, variable_roles
 from mlrank.errors import UserError
 from mlrank.yamlfile import YamlMapping
 
-__all__ = ["DatasetConfig"]
+__all__ = ["DatasetConfig", "SubsetConfig"]
 
 
 def _label_columns(value: Any) -> Any:
@@ -81,6 +81,17 @@ def _variables(value: Any) -> Any:
     return value
 
 
+class SubsetConfig(BaseModel):
+    """The part of a data set that is used: so many rows, labels and features; None uses all."""
+
+    model_config = FROZEN
+
+    rows: Count | None = key(None, "So many rows, drawn by the seed; the official split is dropped.", 1000)
+    top_labels: Count | None = key(None, "So many labels: the most frequent ones.", 10)
+    min_positives: Count | None = key(None, "Labels that at least so many rows have.", 20)
+    top_features: Count | None = key(None, "So many features: those that are not zero in the most rows.", 5000)
+
+
 class DatasetConfig(BaseModel):
     """A data set: a catalogue name or path, or the files to train and to test on; see `mlrank.load_dataset`.
 
@@ -142,6 +153,9 @@ class DatasetConfig(BaseModel):
     impute: Annotated[str | None, BeforeValidator(OneOf("way to impute", impute_names))] = key(
         None, "What missing values of features are filled with; refused if left out.", "median"
     )
+    subset: Annotated[SubsetConfig | None, Values("mapping")] = key(
+        None, "The part of this data set that is used, in place of the experiment's `subset`.", {"rows": 3000}
+    )
 
     _held: HeldData | None = PrivateAttr(None)
 
@@ -185,6 +199,11 @@ class DatasetConfig(BaseModel):
 
         keys = ("train", "test", "labels", "features", *(() if self.train or _is_bare(self.name) else ("name",)))
         return self.model_copy(update={key: moved(getattr(self, key)) for key in keys})
+
+    def is_called(self, name: str) -> bool:
+        """Return whether runs may call the data set so: by its name, or as its file is called."""
+        own = self.name or self.train
+        return own is not None and name in (own, (path := Path(own)).name, path.stem, path.name.partition(".")[0])
 
     def resolved(self) -> str | YamlMapping:
         """Return the YAML value that reads back as an equal data set."""

@@ -6,13 +6,14 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
-__all__ = ["FROZEN", "Key", "Problem", "Text", "Values", "as_tuple", "key", "raise_all"]
+__all__ = ["FROZEN", "Count", "Key", "Problem", "Text", "Values", "as_tuple", "key", "raise_all"]
 
 FROZEN = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 # Where inside a block, and what is wrong there.
 Problem = tuple[tuple[str | int, ...], str]
 Text = Annotated[str, Field(min_length=1)]
+Count = Annotated[int, Field(ge=1)]
 
 
 @dataclass(frozen=True)

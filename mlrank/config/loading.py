@@ -200,7 +200,8 @@ def _translate(detail: ErrorDetails, findings: Findings) -> None:
     elif kind == "missing":
         findings(f"the key '{key}' is missing", *where[:-1])
     elif kind == "extra_forbidden":
-        findings(_unknown_key(str(key), str(where[0]) if len(where) > 1 else None), *where, key=True)
+        block = next((str(part) for part in reversed(where[:-1]) if part in _BLOCKS), None)
+        findings(_unknown_key(str(key), block), *where, key=True)
     else:
         findings(f"{_name(where)} must be {_expected(kind, context)}, found {show(detail['input'])}", *where)
 

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
-from mlrank.config.datasetblock import DatasetConfig
+from mlrank.config.datasetblock import DatasetConfig, SubsetConfig
 from mlrank.config.grid import MethodConfig
 from mlrank.config.held import HeldData
-from mlrank.config.keys import FROZEN, Problem, Text, Values, as_tuple, key, raise_all
+from mlrank.config.keys import FROZEN, Count, Problem, Text, Values, as_tuple, key, raise_all
 from mlrank.config.names import (
     OneOf,
     check_file_name,
@@ -80,7 +80,6 @@ def keys_of_split(kind: str) -> tuple[str, ...]:
     return _SPLIT_USES[kind]
 
 
-Count = Annotated[int, Field(ge=1)]
 Size = Annotated[int | float | None, BeforeValidator(_size)]
 MetricName = Annotated[str, BeforeValidator(metric_name)]
 
@@ -149,17 +148,6 @@ class SplitConfig(BaseModel):
         """Return the YAML value that reads back as an equal split."""
         hidden = {"missing_labels": self.missing_labels} if self.missing_labels else {}
         return {"kind": self.kind, **{key: getattr(self, key) for key in _SPLIT_USES[self.kind]}, **hidden}
-
-
-class SubsetConfig(BaseModel):
-    """The part of a data set that is used: so many rows, labels and features; None uses all."""
-
-    model_config = FROZEN
-
-    rows: Count | None = key(None, "So many rows, drawn by the seed; the official split is dropped.", 1000)
-    top_labels: Count | None = key(None, "So many labels: the most frequent ones.", 10)
-    min_positives: Count | None = key(None, "Labels that at least so many rows have.", 20)
-    top_features: Count | None = key(None, "So many features: those that are not zero in the most rows.", 5000)
 
 
 class PropensityConfig(BaseModel):
@@ -332,11 +320,14 @@ class ExperimentConfig(BaseModel):
         if pairwise and self.scale != "none":
             message = f"the precomputed kernel of method '{next(iter(pairwise))}' must not be scaled: write 'none'"
             found.append((("scale",), message))
-        for name in ("rows", "top_features") if pairwise else ():
-            if getattr(self.subset, name) is not None:
-                hint = "; a split of kind 'holdout' can leave rows out" if name == "rows" else ""
-                message = f"'{name}' would leave a precomputed kernel without a column for each row{hint}"
-                found.append((("subset", name), message))
+        parts: list[tuple[tuple[str | int, ...], SubsetConfig]] = [(("subset",), self.subset)]
+        parts += [(("datasets", i, "subset"), one.subset) for i, one in enumerate(self.datasets) if one.subset]
+        for place, part in parts if pairwise else ():
+            for name in ("rows", "top_features"):
+                if getattr(part, name) is not None:
+                    hint = "; a split of kind 'holdout' can leave rows out" if name == "rows" else ""
+                    message = f"'{name}' would leave a precomputed kernel without a column for each row{hint}"
+                    found.append(((*place, name), message))
         raise_all(found)
         return self
 

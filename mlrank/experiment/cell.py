@@ -47,7 +47,8 @@ class Cell:
     """One method on one split.
 
     `folds` are (train, test) rows of the data set, the same for every method; `mask` is the place of the split's mask
-    among those of known labels; `fit_inputs` is what all fits depend on beside their settings.
+    among those of known labels; `fit_inputs` is what all fits depend on beside their settings. `shares` says whether a
+    method before has the same trials: they differ in the threshold, and the search compares scores.
     """
 
     config: ExperimentConfig
@@ -57,6 +58,7 @@ class Cell:
     folds: tuple[tuple[IntArray, IntArray], ...]
     mask: int
     fit_inputs: FitInputs
+    shares: bool = False
 
     @property
     def label(self) -> str:
@@ -107,6 +109,11 @@ class Cell:
         n_points = len(set(self.equivalent)) if strategy == "grid" else count_fits(strategy, self.plan)
         return n_points * len(self.searched_folds)
 
+    @property
+    def n_fits(self) -> int:
+        """Number of fits that the run asks for, but for those that it shares with a run before."""
+        return 1 + (0 if self.shares else self.n_trials)
+
     def refit(self, index: int) -> Point:
         """Return a grid point as a fit on the whole training part."""
         return self._fit(index).point(self.fit_inputs, None)
@@ -124,7 +131,7 @@ class Cell:
 
     def _fit(self, index: int) -> GridFit:
         if index not in self._fits:
-            self._fits[index] = GridFit.of(self.method, self.grid[index])
+            self._fits[index] = GridFit.of(self.method, self.grid[index], self.config.search.metric)
         return self._fits[index]
 
     @cached_property
@@ -282,6 +289,7 @@ def cells(config: ExperimentConfig, data: SplitDataset) -> Iterator[Cell]:
             propensity=config.propensity.chosen,
             version=__version__,
         )
+        asked: set[tuple[str, ...]] = set()
         for method in config.methods.values():
             defaults, sources = of_methods[method.name]
             searched = any(len(values) > 1 for _, values in method.all_axes)
@@ -294,7 +302,10 @@ def cells(config: ExperimentConfig, data: SplitDataset) -> Iterator[Cell]:
                 defaults=defaults,
                 sources=sources,
             )
-            yield Cell(config, method, data, split, folds, mask, mine)
+            cell = Cell(config, method, data, split, folds, mask, mine)
+            trials = tuple(cell.trial(index, 0).key for index in range(len(cell.grid))) if searched else ()
+            yield replace(cell, shares=True) if trials in asked else cell
+            asked |= {trials} if trials else set()
 
 
 def _folds(

@@ -1,9 +1,9 @@
 """The coordinator of a running experiment: hands out the fits that are still to be made, and stores their results."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from mlrank.experiment.cell import Cell
+from mlrank.experiment.cell import Cell, Trial
 from mlrank.experiment.events import BestEvent, Notify, RunEvent, TrialEvent
 from mlrank.experiment.record import about_model, run_record
 from mlrank.metrics import METRICS
@@ -46,16 +46,18 @@ class Coordinator:
             return False
         return not (self.retry and (not record.done or record.search.n_failed))
 
-    def n_done(self, cell: Cell) -> int:
-        """Return the number of trials that the journal has of those a cell has asked for so far."""
+    def n_left(self, cell: Cell) -> int:
+        """Return the number of fits that a cell still needs, but for those that it shares with one before."""
+        if cell.shares:
+            return 1
         outcome = cell.outcome(self.journal)
-        return len(outcome.asked) - len(outcome.missing)
+        return cell.n_fits - (len(outcome.asked) - len(outcome.missing))
 
     def search(self, todo: Sequence[Cell]) -> None:
         """Make the trials of cells, stage after stage, until each has chosen."""
         while True:
             missing = [(number, cell.outcome(self.journal).missing) for number, cell in enumerate(todo)]
-            tasks = [task for number, trials in missing for task in todo[number].tasks(trials, number)]
+            tasks = [task for number, trials in _once(todo, missing) for task in todo[number].tasks(trials, number)]
             if not tasks:
                 return
             before = len(self.journal)
@@ -148,3 +150,12 @@ class Coordinator:
         self.filed.add(cell.key)
         self.claims.release(cell.key)
         self.notify(RunEvent(cell.name, record))
+
+
+def _once(cells: Sequence[Cell], missing: Sequence[tuple[int, Sequence[Trial]]]) -> Iterator[tuple[int, list[Trial]]]:
+    """Yield the trials that cells miss, each with the first cell that misses it."""
+    given: set[str] = set()
+    for number, trials in missing:
+        keys = [cells[number].trial(*trial).key for trial in trials]
+        yield number, [trial for trial, key in zip(trials, keys, strict=True) if key not in given]
+        given.update(keys)

@@ -54,14 +54,21 @@ def plan(config: ExperimentConfig) -> list[SplitDataset]:
             name = dataset.name
             if name in found:
                 raise UserError(f"two data sets are called '{name}', so one would take the place of the other's runs")
-        found[name] = prepare_data(config, dataset)
+        found[name] = prepare_data(config, dataset, place)
     return list(found.values())
 
 
-def prepare_data(config: ExperimentConfig, dataset: Dataset) -> SplitDataset:
-    """Take the subset of a data set and draw its splits; raises UserError as `plan` does."""
-    with config.places.errors_at("subset"):
-        dataset, changes = subset(dataset, **config.subset.model_dump(), seed=config.seed)
+def prepare_data(config: ExperimentConfig, dataset: Dataset, place: int) -> SplitDataset:
+    """Take the subset of a data set, which the configuration has at `place`, and draw its splits.
+
+    Raises
+    ------
+    UserError
+        As `plan` does.
+    """
+    own = config.datasets[place].subset
+    with config.places.errors_at(*(("subset",) if own is None else ("datasets", place, "subset"))):
+        dataset, changes = subset(dataset, **(own or config.subset).model_dump(), seed=config.seed)
     how = config.split.model_dump(exclude={"missing_labels"})
     with config.places.errors_at("split", about=f"'{dataset.name}': "):
         splits = make_splits(
@@ -106,7 +113,7 @@ def _known(config: ExperimentConfig, dataset: Dataset, splits: list[Split]) -> t
 
 
 def _load(entry: DatasetConfig) -> Dataset:
-    options = entry.model_dump(exclude={"name", "train", "in_memory"}, exclude_none=True)
+    options = entry.model_dump(exclude={"name", "train", "in_memory", "subset"}, exclude_none=True)
     if entry.in_memory:
         if entry.held is None:
             name = entry.name or "data"

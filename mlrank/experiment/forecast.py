@@ -108,15 +108,16 @@ def _what_is_fitted(cell: Cell, pilot: Pilot) -> str:
 
 def _of_cell(cell: Cell, pilot: Pilot, journal: Mapping[str, TrialRecord], is_fitted: bool) -> CellForecast:
     outcome = cell.outcome(journal)
-    asked = [(trial, cell.trial(*trial)) for trial in dict.fromkeys((*outcome.asked, *outcome.missing))]
+    shown = () if cell.shares else dict.fromkeys((*outcome.asked, *outcome.missing))
+    asked = [(trial, cell.trial(*trial)) for trial in shown]
     fits = [ForecastFit(trial.fold, point.all_settings, point.key in journal) for trial, point in asked]
     trials = [journal[point.key] for _, point in asked if point.key in journal]
     times = [trial.seconds for trial in trials if trial.time.fit is not None]
     n_rows = round(cell.split.train.size * (1 - 1 / (len(cell.folds) or cell.config.search.folds)))
-    search = pilot.estimate(n_rows)
+    search = pilot.estimate(n_rows, trial=True)
     if times:
         search = Estimate(sum(times) / len(times), search.bytes)
-    n_fits = cell.n_trials + 1
+    n_fits = cell.n_fits
     n_done = sum(fit.done for fit in fits) + is_fitted
     refit = pilot.estimate(cell.split.train.size)
     return CellForecast(cell.label, tuple(fits), n_fits, n_fits - n_done, search, refit, bool(times))

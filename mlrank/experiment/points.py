@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from mlrank.config import GridPoint, MethodConfig
 from mlrank.imported import is_path
+from mlrank.metrics import METRICS
 from mlrank.records.identity import FitInputs, FitSettings, TrialPlace, defaults_of, seed_of, trial_key
 from mlrank.records.sources import source_hashes
 from mlrank.search import Point
@@ -53,15 +54,18 @@ class GridFit(NamedTuple):
     settings : FitSettings
     alike : FitSettings or None
         Another solver that gives the same model: both draw by one seed, and agree to the last bit.
+    uncut : bool
+        Whether trials depend on no threshold; methods that differ in it alone then share them.
     """
 
     grid: GridPoint
     settings: FitSettings
     alike: FitSettings | None
+    uncut: bool
 
     @classmethod
-    def of(cls, method: MethodConfig, grid: GridPoint) -> "GridFit":
-        """Return a grid point of a method."""
+    def of(cls, method: MethodConfig, grid: GridPoint, metric: str) -> "GridFit":
+        """Return a grid point of a method whose search compares `metric`."""
         settings = FitSettings(
             method.solver,
             grid.settings,
@@ -73,13 +77,24 @@ class GridFit(NamedTuple):
         )
         same = _same_model(method, grid)
         alike = None if same is None else replace(settings, solver=same[0], settings=same[1])
-        return cls(grid, settings, alike)
+        return cls(grid, settings, alike, _is_uncut(method, metric))
 
     def point(self, inputs: FitInputs, place: TrialPlace | None) -> Point:
         """Return the fit in a fold; with no place, the one on the whole training part."""
         seed = seed_of(inputs, self.settings, place, self.alike)
-        key = trial_key(inputs, self.settings, place)
+        settings = self.settings
+        if self.uncut and place is not None:
+            inputs, settings = inputs.without_threshold, settings.without_threshold
+        key = trial_key(inputs, settings, place)
         return Point(self.grid.settings, self.grid.threshold_settings, key, seed, self.grid.projection_settings)
+
+
+def _is_uncut(method: MethodConfig, metric: str) -> bool:
+    """Return whether trials depend on no threshold: scores alone are compared, and no threshold is searched."""
+    needs_cut = METRICS[metric].needs == "sets" or method.calibrate is not None
+    searched = any(len(values) > 1 for _, values in method.threshold_axes)
+    # The files of a threshold of the user's own are hashed together with the solver's.
+    return not (needs_cut or searched or is_path(method.threshold))
 
 
 def equivalent_points(method: MethodConfig) -> tuple[int, ...]:

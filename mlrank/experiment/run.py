@@ -55,6 +55,7 @@ def run_experiment(
     *,
     retry_failed: bool = False,
     log_level: str = "info",
+    by_method: bool = False,
 ) -> FinishedExperiment:
     """Run what of an experiment is not done yet, and write its folder with tables.
 
@@ -71,6 +72,9 @@ def run_experiment(
         Whether failed fits are made again.
     log_level : {"debug", "info", "error"}
         What log.jsonl gets: every event, all but single trials, or failures alone.
+    by_method : bool
+        Whether all runs of a method on a data set are made before the next method begins, so that an interrupted
+        experiment has whole methods; else all searches on a data set come before its runs, and more workers keep busy.
 
     Raises
     ------
@@ -96,9 +100,15 @@ def run_experiment(
             for data, mine in todo:
                 if mine:
                     workers.load(data.task_data)
-                    coordinator.search(mine)
-                    coordinator.refit(mine)
+                    for together in _by_method(mine) if by_method else [mine]:
+                        coordinator.search(together)
+                        coordinator.refit(together)
             return write_tables(folder, config.metrics)
+
+
+def _by_method(mine: Sequence[Cell]) -> Iterator[list[Cell]]:
+    for name in dict.fromkeys(cell.method.name for cell in mine):
+        yield [cell for cell in mine if cell.method.name == name]
 
 
 def _write_plan(folder: RunFolder, config: ExperimentConfig, planned: Sequence[Planned]) -> None:
@@ -253,9 +263,9 @@ def _plan_event(
     jobs: int | None,
     requested: int | None,
 ) -> PlanEvent:
-    total = sum(1 + cell.n_trials for _, mine in planned for cell in mine)
+    total = sum(cell.n_fits for _, mine in planned for cell in mine)
     missing = tuple(
-        MissingFits(cell.name, cell.n_trials - coordinator.n_done(cell) + 1, work)
+        MissingFits(cell.name, coordinator.n_left(cell), work)
         for _, mine in todo
         for cell, work in zip(mine, _work(mine), strict=True)
     )
@@ -272,7 +282,7 @@ def _work(mine: Sequence[Cell]) -> Iterator[tuple[float, float]]:
         if name not in pilots:
             pilots[name] = Pilot(cell.refit_task((len(cell.grid) - 1) // 2, 0), cell.data.task_data)
         folds = len(cell.folds) or cell.config.search.folds
-        yield pilots[name].work(round(n_rows * (1 - 1 / folds))), pilots[name].work(n_rows)
+        yield pilots[name].work(round(n_rows * (1 - 1 / folds)), trial=True), pilots[name].work(n_rows)
 
 
 def _largest_fit(planned: Sequence[Planned]) -> float:

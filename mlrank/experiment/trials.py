@@ -41,7 +41,7 @@ def _of_run(record: RunRecord, config: ExperimentConfig, journal: Mapping[str, T
     inputs = FitInputs.from_names(record.inputs)
     parts = (("project.", method.projection_axes), ("", method.axes), ("threshold.", method.threshold_axes))
     searched = {f"{part}{name}" for part, axes in parts for name, values in axes if len(values) > 1}
-    fits = {place: GridFit.of(method, grid[place]) for place in set(equivalent)}
+    fits = {place: GridFit.of(method, grid[place], search.metric) for place in set(equivalent)}
     for place, point in enumerate(grid):
         everything = {
             **{f"project.{name}": value for name, value in point.projection_settings.items()},

@@ -110,6 +110,12 @@ class FitInputs:
         return key_of(**self.by_name())
 
     @cached_property
+    def without_threshold(self) -> "FitInputs":
+        """The same inputs, but for the defaults of the threshold."""
+        kept = {name: value for name, value in self.defaults.items() if not name.startswith("threshold.")}
+        return dataclasses.replace(self, defaults=kept)
+
+    @cached_property
     def drawing(self) -> dict[str, str]:
         """JSON of what the seed of a fit depends on, by name."""
         names = ["data", "rows", "scale", "seed"] + ["missing_labels"] * (self.missing_labels is not None)
@@ -163,6 +169,11 @@ class FitSettings:
         if self.projection is not None:
             parts["projection"] = {"kind": self.projection, **self.projection_settings}
         return {name: _text(part) for name, part in parts.items()}
+
+    @cached_property
+    def without_threshold(self) -> "FitSettings":
+        """The same grid point with no threshold."""
+        return dataclasses.replace(self, threshold="", threshold_scores="", threshold_settings={})
 
     @property
     def _in_first_spelling(self) -> tuple[str, Mapping[str, object]]:

@@ -74,20 +74,23 @@ class Pilot:
             found.append((size, seconds))
         return tuple(found)
 
-    def estimate(self, n_samples: int) -> Estimate:
+    def estimate(self, n_samples: int, *, trial: bool = False) -> Estimate:
         """Return what a fit on so many rows takes, with those for held-out scores where they are needed."""
         seconds = self._time(n_samples)
-        if seconds is not None and self.task.chain.cross_fits:
+        if seconds is not None and self._cross_fits(trial):
             part = self._time(round(n_samples * (1 - 1 / HELDOUT_FOLDS)))
             seconds += HELDOUT_FOLDS * (part or 0.0)
         return Estimate(seconds, self.memory(n_samples))
 
-    def work(self, n_samples: int) -> float:
+    def work(self, n_samples: int, *, trial: bool = False) -> float:
         """Return the operations of a fit on so many rows, with those for held-out scores; nothing is fitted."""
         operations = self._cost(n_samples)[0]
-        if self.task.chain.cross_fits:
+        if self._cross_fits(trial):
             operations += HELDOUT_FOLDS * self._cost(round(n_samples * (1 - 1 / HELDOUT_FOLDS)))[0]
         return max(1.0, operations)
+
+    def _cross_fits(self, trial: bool) -> bool:
+        return self.task.chain.cross_fits and replace(self.task, refit=not trial).cuts
 
     def _time(self, n_samples: int) -> float | None:
         if not self.fits:

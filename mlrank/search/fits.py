@@ -114,7 +114,7 @@ def died(task: Task, error: Exception) -> Result:
 
 def _attempt(task: Task, rows: TaskRows, cache: "_FitCache", point: Point) -> TrialRecord:
     try:
-        fitted = cache.fit(point)
+        fitted = cache.fit(point, cut=task.cuts)
         value, n_undefined = searched_value(fitted, rows, task.metric)
         info = FitRecord.of(fitted.model.info)
     except Exception:  # any failure of a fit is data: it is stored, and the other fits go on
@@ -204,12 +204,12 @@ class _FitCache:
         self.prepared: tuple[Any, ...] = (None, None)
         self.last: tuple[Any, ...] = (None, None, None)
 
-    def fit(self, point: Point) -> Fitted:
-        """Return the model of a point and its cut."""
+    def fit(self, point: Point, *, cut: bool = True) -> Fitted:
+        """Return the model of a point and its cut, or no cut where scores alone are judged."""
         with time_limit(self.limit):
-            return self._fit(point)
+            return self._fit(point, cut)
 
-    def _fit(self, point: Point) -> Fitted:
+    def _fit(self, point: Point, is_cut: bool) -> Fitted:
         hold_numba()
         solver = self.chain.build(point)
         identity = (point.projection_settings, point.settings)
@@ -223,6 +223,8 @@ class _FitCache:
             seconds = time.perf_counter() - started + sum(part.seconds for part in self.parts)
             self.last = (identity, model, seconds)
         _, model, seconds = self.last
+        if not is_cut:
+            return Fitted(model, self.projected[1], None, None, seconds, 0.0)
         started = time.perf_counter()
         if issparse(self.train.Y) or issparse(self.rows.test.Y):
             cut = self.chain.unfitted_cut(point, solver, self.train)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlrank.arrays import BoolArray, FloatArray, IntArray
+from mlrank.metrics import METRICS
 from mlrank.models import Fit
 from mlrank.records.run import FitRecord, MetricRecord, ModelInfo, SetsInfo, SoftwareInfo, TimeInfo, TrialRecord
 from mlrank.solvers import Capabilities, TrainingSet
@@ -136,6 +137,11 @@ class Task:
     def columns(self) -> IntArray | None:
         """The columns that the rows have: those of the training rows in a kernel matrix, else all (None)."""
         return self.train if Capabilities.of(self.chain.build(self.points[0])).pairwise else None
+
+    @property
+    def cuts(self) -> bool:
+        """Whether its fits need a cut: a search that compares scores as they are needs none."""
+        return self.refit or METRICS[self.metric].needs == "sets" or self.chain.calibrate is not None
 
     def of(self, points: Sequence[Point]) -> "Task":
         """Return the same task with other points."""

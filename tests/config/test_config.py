@@ -480,8 +480,15 @@ def test_bad_split(lines, split, expected):
             [
                 "2:13: unknown key of datasets 'trian'. Did you mean 'train'? "
                 "Known: decimal, features, fold_column, format, group_column, header, id_column, ignore_columns, "
-                "impute, in_memory, label_columns, labels, name, one_hot, positive, separator, test, text_columns, "
-                "thousands, train, variables, zero_based."
+                "impute, in_memory, label_columns, labels, name, one_hot, positive, separator, subset, test, "
+                "text_columns, thousands, train, variables, zero_based."
+            ],
+        ),
+        (
+            "[{name: a, subset: {row: 9}}]",
+            [
+                "2:31: unknown key of subset 'row'. Did you mean 'rows'? Known: min_positives, rows, top_features, "
+                "top_labels."
             ],
         ),
     ],

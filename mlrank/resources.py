@@ -1,4 +1,4 @@
-"""Where the shipped `configs/` and `datasets/` folders are: inside the wheel, or beside the package in a checkout."""
+"""Where the folders that ship with mlrank are: inside the wheel, or beside the package in a checkout."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ __all__ = ["shipped"]
 
 
 def shipped(folder: str) -> Path:
-    """Return the path of a folder that ships with mlrank ("configs" or "datasets").
+    """Return the path of a folder that ships with mlrank ("configs", "datasets" or "results").
 
     Raises
     ------

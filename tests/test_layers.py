@@ -25,7 +25,7 @@ ROWS = (
     ("tables", "plots"),
     ("report",),
     ("experiment", "prediction", "sklearn"),
-    ("certify", "recipes"),
+    ("benchmark", "certify", "recipes"),
     ("explain",),
     ("api",),
     ("cli",),

@@ -11,6 +11,7 @@ import typer
 from typer.exceptions import TyperException
 
 from mlrank import __version__
+from mlrank.cli.benchmark import app as benchmark
 from mlrank.cli.certify import certify
 from mlrank.cli.check_solver import check_solver
 from mlrank.cli.compare import compare
@@ -79,6 +80,7 @@ app.command("explain")(explain)
 app.command("check-solver")(check_solver)
 app.command("status")(status)
 app.command("why")(why)
+app.add_typer(benchmark, name="benchmark")
 app.add_typer(datasets, name="datasets")
 
 

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,14 @@ def run_with_progress(
     scheduler: str | None = None,
     retry_failed: bool = False,
     log_level: str = "info",
+    notify: "Callable[[Event], None]" = lambda event: None,
+    by_method: bool = False,
+    only: Collection[str] | None = None,
 ) -> "FinishedExperiment":
-    """Run `config` and show how far it is, on stderr; an interrupt, and SIGTERM, says what is kept."""
+    """Run `config` and show how far it is, on stderr; an interrupt, and SIGTERM, says what is kept.
+
+    `notify` gets each event too; `by_method` and `only` are as of `run_experiment`.
+    """
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from mlrank.cli.terminal import new_console
@@ -50,9 +56,21 @@ def run_with_progress(
     )
     with Progress(*columns, console=console, disable=quiet or not console.is_terminal) as progress:
         reporter = _Reporter(progress, console, jobs)
+
+        def tell(event: "Event") -> None:
+            reporter.notify(event)
+            notify(event)
+
         try:
             return run_experiment(
-                config, results, pool, reporter.notify, retry_failed=retry_failed, log_level=log_level
+                config,
+                results,
+                pool,
+                tell,
+                retry_failed=retry_failed,
+                log_level=log_level,
+                by_method=by_method,
+                only=only,
             )
         except (KeyboardInterrupt, SystemExit) as stopped:
             progress.stop()

@@ -7,12 +7,13 @@ from mlrank.datasets.generated.standin import generate
 from mlrank.datasets.hashing import dataset_hash
 from mlrank.datasets.loading import load_dataset
 from mlrank.datasets.sampling import hide_labels
-from mlrank.datasets.subset import subset
+from mlrank.datasets.subset import drawn_rows, subset
 
 __all__ = [
     "FORMATS",
     "Dataset",
     "dataset_hash",
+    "drawn_rows",
     "generate",
     "hide_labels",
     "is_available",

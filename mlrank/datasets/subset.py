@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from mlrank.arrays import as_features, take_rows
+from mlrank.arrays import IntArray, as_features, take_rows
 from mlrank.datasets.dataset import Dataset
 from mlrank.errors import UserError
 from mlrank.labels import label_counts, labels_of_rows, row_counts, take_columns
 
-__all__ = ["subset"]
+__all__ = ["drawn_rows", "subset"]
 
 
 def subset(
@@ -66,9 +66,15 @@ def subset(
     return dataset, changes
 
 
+def drawn_rows(n_samples: int, rows: int, seed: int) -> IntArray:
+    """Return the numbers of so many rows out of n_samples, in order."""
+    chosen: IntArray = np.sort(np.random.default_rng(seed).choice(n_samples, rows, replace=False)).astype(np.int64)
+    return chosen
+
+
 def _sample_rows(dataset: Dataset, rows: int, seed: int, changes: list[str]) -> Dataset:
     _check_count(dataset, "rows", rows, dataset.n_samples)
-    chosen = np.sort(np.random.default_rng(seed).choice(dataset.n_samples, rows, replace=False)).astype(np.int64)
+    chosen = drawn_rows(dataset.n_samples, rows, seed)
     dropped = ", dropped the official split" if dataset.official is not None else ""
     changes.append(f"drew {rows} of {dataset.n_samples} rows (seed {seed}){dropped}")
     known = None if dataset.known is None else dataset.known[chosen]

@@ -23,7 +23,7 @@ class SplitDataset:
     """A data set ready to be used: subset taken, splits drawn.
 
     `changes` says what was changed on the way; `task_data` is what workers see, with one mask of known labels for each
-    split if some are hidden, and else one for all, or none.
+    split if some are hidden, and else one for all, or none; `n_whole` is the number of rows before the subset.
     """
 
     dataset: Dataset
@@ -31,6 +31,7 @@ class SplitDataset:
     splits: tuple[Split, ...]
     changes: tuple[str, ...]
     task_data: TaskData
+    n_whole: int = 0
 
     def mask(self, number: int) -> int:
         """Return the place of the mask of the split with this number."""
@@ -66,7 +67,7 @@ def prepare_data(config: ExperimentConfig, dataset: Dataset, place: int) -> Spli
     UserError
         As `plan` does.
     """
-    own = config.datasets[place].subset
+    own, n_whole = config.datasets[place].subset, dataset.n_samples
     with config.places.errors_at(*(("subset",) if own is None else ("datasets", place, "subset"))):
         dataset, changes = subset(dataset, **(own or config.subset).model_dump(), seed=config.seed)
     how = config.split.model_dump(exclude={"missing_labels"})
@@ -85,7 +86,7 @@ def prepare_data(config: ExperimentConfig, dataset: Dataset, place: int) -> Spli
         groups=dataset.groups,
         text=term_blocks(dataset.feature_names, dataset.text),
     )
-    return SplitDataset(dataset, dataset_hash(dataset), tuple(splits), tuple(changes), task_data)
+    return SplitDataset(dataset, dataset_hash(dataset), tuple(splits), tuple(changes), task_data, n_whole)
 
 
 def _known(config: ExperimentConfig, dataset: Dataset, splits: list[Split]) -> tuple[BoolArray | None, list[str]]:

@@ -1,6 +1,6 @@
 """Running an experiment: which fits are still to be made, making them, and storing what they give."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,7 @@ def run_experiment(
     retry_failed: bool = False,
     log_level: str = "info",
     by_method: bool = False,
+    only: Collection[str] | None = None,
 ) -> FinishedExperiment:
     """Run what of an experiment is not done yet, and write its folder with tables.
 
@@ -75,6 +76,8 @@ def run_experiment(
     by_method : bool
         Whether all runs of a method on a data set are made before the next method begins, so that an interrupted
         experiment has whole methods; else all searches on a data set come before its runs, and more workers keep busy.
+    only : keys of runs
+        Those to make; None: all.
 
     Raises
     ------
@@ -85,6 +88,8 @@ def run_experiment(
     RunFolder.of(results_dir, config.name)  # one of another format is known before the data are read
     with _pools(config, results_dir, jobs) as pool_of:
         planned = plan_cells(config)
+        if only is not None:
+            planned = [(data, [cell for cell in mine if cell.key in only]) for data, mine in planned]
         folder = RunFolder.create(results_dir, config.name)
         notify = _logging(folder, log_level, notify)
         requested = jobs if isinstance(jobs, int) else None

@@ -1,0 +1,151 @@
+"""What is published of the benchmark: its records, and the tidy table made of them."""
+
+import json
+import lzma
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mlrank.benchmark.pieces import Pieces, is_tuned, method_and_cut
+from mlrank.benchmark.rows import check_records, read_rows
+from mlrank.errors import UserError
+from mlrank.metrics import METRICS
+from mlrank.records import RunRecord
+from mlrank.resources import shipped
+from mlrank.tables import tidy_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "CELLS",
+    "TABLE",
+    "benchmark_folder",
+    "benchmark_frame",
+    "check_same",
+    "load_benchmark",
+    "published_records",
+    "write_table",
+]
+
+CELLS, TABLE = "cells", "benchmark.csv.xz"
+# Columns of the tidy table of any experiment that say nothing here, or the same in every row.
+_LEFT_OUT = ["unit", "higher_is_better", "oracle_threshold", "stand_in", "experiment", "mlrank", "commit", "n_iter"]
+
+
+def benchmark_folder() -> Path:
+    """Return where the published benchmark is.
+
+    Raises
+    ------
+    ValueError
+        If the installation lacks it.
+    """
+    return shipped("results") / "benchmark"
+
+
+def published_records(folder: Path | None = None) -> list[RunRecord]:
+    """Return every published run.
+
+    Raises
+    ------
+    UserError
+        If nothing is published, or a piece is damaged.
+    """
+    folder = folder or benchmark_folder()
+    records = Pieces(folder / CELLS).read()
+    if not records:
+        raise UserError("no run of the benchmark is published yet", folder)
+    return records
+
+
+def load_benchmark(folder: Path | str | None = None) -> "pd.DataFrame":
+    """Return the published benchmark as a table: a row for each data set, split, method, cut and metric.
+
+    Parameters
+    ----------
+    folder : of another benchmark; None: the published one
+
+    Returns
+    -------
+    DataFrame
+        See `benchmark_frame` for its columns.
+
+    Raises
+    ------
+    UserError
+        If nothing is published.
+    """
+    return benchmark_frame(published_records(None if folder is None else Path(folder)))
+
+
+def benchmark_frame(records: Sequence[RunRecord]) -> "pd.DataFrame":
+    """Return runs as a tidy table: a row for each run and metric.
+
+    The columns are those of ``mlrank table --tidy`` but for some that never vary, and: `cut` ("natural" or "tuned";
+    `method` is called the same for both), `rows_hash`, `search_seconds`, `threshold_seconds`, `predict_seconds`,
+    `peak_memory` in bytes, and `software`, the versions and the commit. Metrics of scores are those of the natural cut
+    alone where both cuts have run: they are the same.
+
+    Parameters
+    ----------
+    records : run records
+    """
+    import pandas as pd
+
+    frame = tidy_frame(records)
+    by_key = {record.key: record for record in records}
+    known = {(r.dataset.name, r.split, method_and_cut(r)[0]) for r in records if r.done and not is_tuned(r)}
+    runs = [by_key[key] for key in frame["key"]]
+    added = {
+        "cut": [method_and_cut(run)[1] for run in runs],
+        "rows_hash": [run.rows for run in runs],
+        "search_seconds": [run.time.search for run in runs],
+        "threshold_seconds": [run.time.threshold for run in runs],
+        "predict_seconds": [run.time.predict for run in runs],
+        "peak_memory": [run.time.peak_memory for run in runs],
+        "software": [_software(run) for run in runs],
+    }
+    frame = frame.assign(method=[method_and_cut(run)[0] for run in runs], **added)
+    frame["peak_memory"] = frame["peak_memory"].astype("Int64")
+    again = [
+        is_tuned(run) and METRICS[metric].needs == "scores" and (run.dataset.name, run.split, method) in known
+        for run, metric, method in zip(runs, frame["metric"], frame["method"], strict=True)
+    ]
+    kept: pd.DataFrame = frame[~pd.Series(again, index=frame.index, dtype=bool)].drop(columns=_LEFT_OUT)
+    return kept.reset_index(drop=True)
+
+
+def _software(record: RunRecord) -> str:
+    software = record.software
+    parts = {"mlrank": software.mlrank, "python": software.python, **software.packages, "commit": software.commit}
+    return json.dumps(parts)
+
+
+def write_table(folder: Path, records: Sequence[RunRecord]) -> None:
+    """Write the tidy table, as csv.xz and, where pyarrow is installed, as parquet."""
+    from mlrank.records.atomic import write_atomic
+    from mlrank.tables import tidy_bytes
+
+    frame = benchmark_frame(records)
+    write_atomic(folder / TABLE, lzma.compress(tidy_bytes(frame, "csv"), preset=9))
+    write_atomic(folder / "benchmark.parquet", tidy_bytes(frame, "parquet"))
+
+
+def check_same(records: Sequence[RunRecord], published: Sequence[RunRecord], folder: Path | None = None) -> None:
+    """Refuse runs that cannot be compared with the published ones: of other data, rows, or version.
+
+    Raises
+    ------
+    UserError
+        The message has the hash, or version, of both.
+    """
+    check_records(records, read_rows(folder or benchmark_folder()))
+    versions = {one.software.mlrank for one in published}
+    for record in records:
+        if record.software.mlrank not in versions:
+            made = " and ".join(sorted(versions))
+            raise UserError(
+                f"{record.label} was made by mlrank {record.software.mlrank}, the benchmark by {made}: "
+                "metrics may have changed; run it again with that version"
+            )

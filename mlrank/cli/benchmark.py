@@ -1,0 +1,135 @@
+"""``mlrank benchmark``: the reference benchmark, run in pieces, verified, published, and one's own method beside it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mlrank.cli.options import DryRun, Jobs, Quiet, Results, RetryFailed, worker_count
+
+if TYPE_CHECKING:
+    from mlrank.config import ExperimentConfig
+    from mlrank.experiment import Event
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Run, verify and publish the reference benchmark.", no_args_is_help=True)
+
+Published = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Folder that holds the pieces and what is published.")
+]
+DataSets = Annotated[
+    str | None,
+    typer.Option("--datasets", metavar="A,B", help="Only these data sets; small: those of at most 2500 rows."),
+]
+OUT = Path("results/benchmark")
+
+
+@app.command()
+def run(
+    datasets: DataSets = None,
+    methods: Annotated[
+        str | None, typer.Option("--methods", metavar="A,B", help="Only these methods, with both cuts.")
+    ] = None,
+    solver: Annotated[
+        str | None,
+        typer.Option("--solver", metavar="KEY|MODULE:CLASS", help="Run this one on the published rows instead."),
+    ] = None,
+    settings: Annotated[
+        str | None,
+        typer.Option("--settings", metavar="YAML", help='Settings of --solver; lists are searched: "C: [0.1, 1]".'),
+    ] = None,
+    out: Published = OUT,
+    retry_failed: RetryFailed = False,
+    dry_run: DryRun = False,
+    results: Results = Path("results"),
+    jobs: Jobs = 0,
+    quiet: Quiet = False,
+) -> None:
+    """Run what of the benchmark no piece has yet, or your own method on its rows.
+
+    Each finished method on a data set is a small file below DIR/cells, to be kept where results folders are not: a run
+    that starts from these files makes only what is missing. Runs of another version, configuration or data are made
+    again. With --solver nothing but your method is fitted; it is compared with every published one afterwards, and a
+    LaTeX table is written.
+
+    Examples:
+
+    * `mlrank benchmark run --dry-run`
+    * `mlrank benchmark run --datasets emotions,birds --jobs 2`
+    * `mlrank benchmark run --solver "mine:Mine" --datasets small`
+    * `mlrank benchmark run --solver rank_svm --settings "C: [0.1, 1]" --datasets emotions`
+    """
+    from mlrank.benchmark import benchmark_config, own_config
+    from mlrank.cli.forecast import show_forecast
+    from mlrank.errors import UserError
+
+    if solver is None and settings is not None:
+        raise UserError("--settings goes with --solver")
+    if solver is not None and methods is not None:
+        raise UserError("--methods chooses published methods, found together with --solver")
+    chosen = _names(datasets)
+    if solver is None:
+        config = benchmark_config(chosen, _names(methods))
+    else:
+        config = own_config(solver, chosen, _settings(settings))
+    if dry_run:
+        show_forecast(config, results, worker_count(jobs), as_json=False)
+    elif solver is None:
+        raise typer.Exit(_run_pieces(config, out, results, jobs, quiet, retry_failed))
+    else:
+        raise typer.Exit(_run_own(config, results, jobs, quiet, retry_failed))
+
+
+def _run_pieces(
+    config: "ExperimentConfig", out: Path, results: Path, jobs: int, quiet: bool, retry_failed: bool
+) -> int:
+    from mlrank.benchmark import CELLS, Pieces, check_rows, read_rows, rows_of, write_rows
+    from mlrank.cli.progress import run_with_progress
+    from mlrank.cli.show import show_failures
+    from mlrank.experiment.events import RunEvent
+    from mlrank.records import RunFolder
+
+    pieces, folder = Pieces(out / CELLS), RunFolder.create(results, config.name)
+    lock = folder.path / ".pieces"
+    rows = rows_of(config)
+    check_rows(rows, read_rows(out))
+    write_rows(out, rows)
+    restored = pieces.restore(folder)
+
+    def pack(event: "Event") -> None:
+        if isinstance(event, RunEvent):
+            pieces.add(event.record, lock)
+
+    done = run_with_progress(
+        config, results, worker_count(jobs), quiet, retry_failed=retry_failed, notify=pack, by_method=True
+    )
+    pieces.add_missing(folder, lock)
+    print(f"{len(done.records)} runs, {restored} of the pieces in {pieces.folder} taken over; 'mlrank benchmark pages'")
+    return show_failures(done.records)
+
+
+def _run_own(config: "ExperimentConfig", results: Path, jobs: int, quiet: bool, retry_failed: bool) -> int:
+    from mlrank.benchmark import benchmark_folder, check_rows, read_rows, rows_of
+    from mlrank.cli.progress import run_with_progress
+    from mlrank.cli.show import show_failures
+
+    check_rows(rows_of(config), read_rows(benchmark_folder()))
+    done = run_with_progress(config, results, worker_count(jobs), quiet, retry_failed=retry_failed, by_method=True)
+    return show_failures(done.records)
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return () if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _settings(text: str | None) -> dict[str, object]:
+    from mlrank.errors import UserError
+    from mlrank.yamlfile import parse_yaml
+
+    if text is None:
+        return {}
+    found: object = parse_yaml(text, "--settings").data
+    if not isinstance(found, dict):
+        raise UserError(f'--settings must be a mapping such as "C: [0.1, 1]", found {text!r}')
+    return found

@@ -8,6 +8,7 @@ from mlrank.benchmark.published import (
     benchmark_frame,
     check_same,
     load_benchmark,
+    published_beside,
     published_records,
     write_table,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "check_same",
     "load_benchmark",
     "own_config",
+    "published_beside",
     "published_records",
     "read_rows",
     "rows_of",

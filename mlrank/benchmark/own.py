@@ -80,5 +80,5 @@ def _chosen(known: Sequence[str], asked: Sequence[str]) -> list[str]:
     for name in asked:
         if name not in (*known, SMALL):
             raise UserError(unknown_name("data set of the benchmark", name, (*known, SMALL)))
-    wanted = {*asked, *(small if SMALL in asked else ())}
-    return [name for name in known if not asked or name in wanted]
+    chosen = {*asked, *(small if SMALL in asked else ())}
+    return [name for name in known if not asked or name in chosen]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mlrank.benchmark.pieces import Pieces, is_tuned, method_and_cut
 from mlrank.benchmark.rows import check_records, read_rows
-from mlrank.errors import UserError
+from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import METRICS
 from mlrank.records import RunRecord
 from mlrank.resources import shipped
@@ -24,6 +24,7 @@ __all__ = [
     "benchmark_frame",
     "check_same",
     "load_benchmark",
+    "published_beside",
     "published_records",
     "write_table",
 ]
@@ -109,7 +110,7 @@ def benchmark_frame(records: Sequence[RunRecord]) -> "pd.DataFrame":
     frame = frame.assign(method=[method_and_cut(run)[0] for run in runs], **added)
     frame["peak_memory"] = frame["peak_memory"].astype("Int64")
     again = [
-        is_tuned(run) and METRICS[metric].needs == "scores" and (run.dataset.name, run.split, method) in known
+        is_tuned(run) and METRICS[metric].needs != "sets" and (run.dataset.name, run.split, method) in known
         for run, metric, method in zip(runs, frame["metric"], frame["method"], strict=True)
     ]
     kept: pd.DataFrame = frame[~pd.Series(again, index=frame.index, dtype=bool)].drop(columns=_LEFT_OUT)
@@ -149,3 +150,47 @@ def check_same(records: Sequence[RunRecord], published: Sequence[RunRecord], fol
                 f"{record.label} was made by mlrank {record.software.mlrank}, the benchmark by {made}: "
                 "metrics may have changed; run it again with that version"
             )
+
+
+def published_beside(
+    records: Sequence[RunRecord], methods: Sequence[str] = (), folder: Path | None = None
+) -> tuple[list[RunRecord], list[str]]:
+    """Return the published runs on the data sets and splits of other runs, and what was left out of them.
+
+    Cuts are compared with their like: those are taken that the other runs have, natural or tuned ones. A method is
+    left out if it has no result on some of the splits.
+
+    Parameters
+    ----------
+    records : run records
+    methods : names or solvers of the methods to return; all if none is named
+    folder : of another benchmark; None: the published one
+
+    Raises
+    ------
+    UserError
+        If the runs are on other data or rows, or of another version, or a method is unknown.
+    """
+    published = published_records(folder)
+    check_same(records, published, folder)
+    known = dict.fromkeys(name for one in published for name in (method_and_cut(one)[0], one.solver))
+    for name in methods:
+        if name not in known:
+            raise UserError(unknown_name("method of the benchmark", name, known))
+    in_benchmark = {(one.dataset.name, one.split) for one in published}
+    splits = {(one.dataset.name, one.split) for one in records} & in_benchmark
+    cuts = {is_tuned(one) for one in records}
+    found: dict[str, dict[tuple[str, str], RunRecord]] = {}
+    for one in published:
+        place, names = (one.dataset.name, one.split), (method_and_cut(one)[0], one.solver)
+        if place in splits and is_tuned(one) in cuts and (not methods or set(methods) & set(names)):
+            found.setdefault(one.method, {})[place] = one
+    kept, notes = [], []
+    for method, by_place in found.items():
+        lacking = sorted(splits - {place for place, one in by_place.items() if one.done})
+        if lacking:
+            named = ", ".join(dict.fromkeys(dataset for dataset, _ in lacking))
+            notes.append(f"{method} of the benchmark left out: it has no result on all splits of {named}")
+        else:
+            kept += list(by_place.values())
+    return kept, notes

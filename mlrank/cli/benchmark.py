@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mlrank.cli.options import DryRun, Jobs, Quiet, Results, RetryFailed, worker_count
+from mlrank.cli.options import DryRun, Jobs, Json, Quiet, Results, RetryFailed, worker_count
 
 if TYPE_CHECKING:
     from mlrank.config import ExperimentConfig
@@ -116,7 +116,30 @@ def _run_own(config: "ExperimentConfig", results: Path, jobs: int, quiet: bool, 
 
     check_rows(rows_of(config), read_rows(benchmark_folder()))
     done = run_with_progress(config, results, worker_count(jobs), quiet, retry_failed=retry_failed, by_method=True)
+    _compare(done.folder.path, next(iter(config.methods)), config.search.metric)
     return show_failures(done.records)
+
+
+def _compare(path: Path, method: str, shown: str) -> None:
+    """Write the tables of a method beside the published ones for a paper, and print that of one metric."""
+    from mlrank.cli.folders import read_folders, with_published
+    from mlrank.cli.grids import print_grids
+    from mlrank.records.atomic import write_atomic
+    from mlrank.tables import GridLayout, arrange, render_grids
+    from mlrank.tables.paper import PaperOptions, for_paper
+    from mlrank.tables.significance import with_marks
+
+    stored = with_published(read_folders([path]), "benchmark")
+    layout = GridLayout.of(None, None, "dataset")
+    grids = with_marks(arrange(stored.records, stored.metrics, layout, 4), stored.records, layout, method)
+    grids = [for_paper(grid, PaperOptions(ranks=True)) for grid in grids]
+    print_grids([grids[stored.metrics.index(shown)]], "rich")
+    for note in stored.notes:
+        print(note)
+    write_atomic(path / "comparison.tex", render_grids(grids, "latex").encode())
+    print(
+        f"all metrics for a paper: {path / 'comparison.tex'}; tests: mlrank compare {path} --with benchmark --details"
+    )
 
 
 def _names(text: str | None) -> tuple[str, ...]:
@@ -133,3 +156,50 @@ def _settings(text: str | None) -> dict[str, object]:
     if not isinstance(found, dict):
         raise UserError(f'--settings must be a mapping such as "C: [0.1, 1]", found {text!r}')
     return found
+
+
+@app.command()
+def verify(
+    sample: Annotated[int, typer.Option("--sample", min=1, metavar="N", help="Make so many runs again.")] = 50,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Decides which runs are drawn.")] = 0,
+    datasets: DataSets = None,
+    results: Results = Path("results"),
+    jobs: Jobs = 0,
+    quiet: Quiet = False,
+    as_json: Json = False,
+) -> None:
+    """Draw published runs, make them again here with their searches, and say how many agree.
+
+    Exit code 2 if one does not agree within the tolerance.
+
+    Examples:
+
+    * `mlrank benchmark verify --sample 50`
+    * `mlrank benchmark verify --sample 5 --datasets emotions --seed 1`
+    """
+    from dataclasses import asdict
+
+    from mlrank.benchmark import benchmark_config, published_records
+    from mlrank.benchmark.verify import TOLERANCE, drawn, verified
+    from mlrank.cli.progress import run_with_progress
+    from mlrank.records import dump_json
+
+    chosen = {str(one.name) for one in benchmark_config(_names(datasets)).datasets}
+    records = drawn([one for one in published_records() if one.dataset.name in chosen], sample, seed)
+    config = benchmark_config(list(dict.fromkeys(one.dataset.name for one in records)))
+    config = config.model_copy(update={"name": f"{config.name}-verified"})
+    keys = {record.key for record in records}
+    done = run_with_progress(config, results, worker_count(jobs), quiet, only=keys)
+    again = {record.key: record for record in done.records}
+    found = [verified(record, again.get(record.key)) for record in records]
+    equal, close = sum(one.is_equal for one in found), sum(one.is_close for one in found)
+    if as_json:
+        print(dump_json([asdict(one) for one in found]), end="")
+    else:
+        for one in found:
+            if not one.is_equal:
+                settings = "" if one.same_settings else ", other settings chosen"
+                print(f"{one.label}: {one.reason or f'largest difference {one.largest:.2g}{settings}'}")
+        total = len(found)
+        print(f"{equal} of {total} runs agree to the last digit, {close} of {total} within {TOLERANCE:g}")
+    raise typer.Exit(0 if close == len(found) else 2)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlrank.cli.grids import print_grids
-from mlrank.cli.options import Json, Methods, Metrics, ResultsFolders
+from mlrank.cli.options import Json, Methods, Metrics, ResultsFolders, With
 
 if TYPE_CHECKING:
     from mlrank.cli.folders import Stored
@@ -31,6 +31,7 @@ class CompareFormat(StrEnum):
 
 def compare(
     results: ResultsFolders,
+    published: With = None,
     metric: Metrics = None,
     method: Methods = None,
     control: Annotated[
@@ -73,17 +74,21 @@ def compare(
     * `mlrank compare results/yeast results/scene results/emotions --metric f1_macro --control Rank-SVM`
     * `mlrank compare results/repeated-folds --metric ranking_loss --rope 0.005 --label-tests`
     * `mlrank compare results/a results/b results/c --metric f1_micro --figure ranks.pdf`
+    * `mlrank compare results/mine --with benchmark --metric f1_macro --control Mine` (published methods, same rows)
     * `mlrank compare results/repeated-folds --format latex > compared.tex`
     * `mlrank compare results/yeast results/scene --summary --format latex > ranks.tex`
     """
-    from mlrank.cli.folders import read_folders
+    from mlrank.cli.folders import read_folders, with_published
+    from mlrank.errors import UserError
     from mlrank.records import dump_json
 
     labels = label_tests or old_labels
-    stored = read_folders(results)
+    if labels and published:
+        raise UserError("--label-tests needs the scores of every row, which published results do not have")
+    stored = with_published(read_folders(results), published)
     metrics = metric or stored.metrics
     brief = not as_json and _is_brief(details, labels, len(metrics), format)
-    found = [_compared(stored, name, method, control, alpha, rope, not brief) for name in metrics]
+    found = [_compared(stored, name, method, control, alpha, rope, not (brief or published)) for name in metrics]
     if figure is not None:
         _draw(found, figure)
     if as_json:
@@ -132,6 +137,7 @@ def _compared(
     from mlrank.stats import compare_datasets, compare_labels, compare_splits, gather
 
     repeats, left_out = gather(stored.records, metric, methods)
+    left_out = [*stored.notes, *left_out]
     found = _Compared(metric, left_out)
     if len(repeats) > 1:
         found.datasets = compare_datasets(repeats, control=control, alpha=alpha, rope=rope)

@@ -13,6 +13,7 @@ __all__ = [
     "complete_format",
     "complete_kind",
     "complete_metric",
+    "complete_published",
     "complete_recipe",
     "complete_results_or_kind",
     "complete_topic",
@@ -82,6 +83,11 @@ def complete_dataset(incomplete: str) -> list[str]:
     """Return the data sets of the catalogue that begin so."""
     text = (shipped("datasets") / "catalogue.yaml").read_text(encoding="utf-8")
     return _beginning(incomplete, re.findall(r"^([a-z0-9][a-z0-9-]*):", text, re.MULTILINE))
+
+
+def complete_published(incomplete: str) -> list[str]:
+    """Return what published results begin so: "benchmark" with nothing, or a solver, behind it."""
+    return _beginning(incomplete, ["benchmark", *(f"benchmark:{key}" for key in solver_keys())])
 
 
 def complete_topic(incomplete: str) -> list[str]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from mlrank.records import RunFolder, RunRecord
     from mlrank.stored import Arrays
 
-__all__ = ["Stored", "read_folders"]
+__all__ = ["Stored", "read_folders", "with_published"]
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,8 @@ class Stored:
         Those that the configurations show, in order.
     origins : dict from the experiment's name to the recipe that it comes from, None if from none
     titles : dict from names of methods, metrics and data sets to what tables call them
+    notes : list of str
+        What published results were left out.
     """
 
     records: "list[RunRecord]"
@@ -34,6 +36,7 @@ class Stored:
     metrics: list[str]
     origins: dict[str, "RecipeConfig | None"] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def arrays(self, record: "RunRecord") -> "Arrays":
         """Return the arrays of a run: scores, Y_pred, Y_true, rows, and known where some labels are not.
@@ -82,3 +85,28 @@ def read_folders(paths: Sequence[Path]) -> Stored:
         stored.titles.update(config.get("display_names", {}))
         stored.metrics.extend(metric for metric in config["metrics"] if metric not in stored.metrics)
     return stored
+
+
+def with_published(stored: Stored, spec: str | None) -> Stored:
+    """Return what folders hold together with published results.
+
+    Parameters
+    ----------
+    spec : "benchmark", "benchmark:METHOD,METHOD" with names or solvers of methods, or None for nothing
+
+    Raises
+    ------
+    UserError
+        For another name, or if the folders' data, rows or version are not those of the benchmark.
+    """
+    from mlrank.benchmark import published_beside
+    from mlrank.errors import UserError
+
+    if spec is None:
+        return stored
+    name, _, methods = spec.partition(":")
+    if name != "benchmark":
+        raise UserError(f"--with takes benchmark, or benchmark:METHOD,METHOD; found '{spec}'")
+    chosen = [method.strip() for method in methods.split(",") if method.strip()]
+    found, notes = published_beside(stored.records, chosen)
+    return replace(stored, records=[*stored.records, *found], notes=[*stored.notes, *notes])

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mlrank.cli.completion import complete_dataset, complete_format, complete_metric, format_keys
+from mlrank.cli.completion import complete_dataset, complete_format, complete_metric, complete_published, format_keys
 
 __all__ = [
     "STANDARD",
@@ -44,6 +44,7 @@ __all__ = [
     "TestFile",
     "TextColumns",
     "Thousands",
+    "With",
     "ZeroBased",
     "check_backend",
     "column_options",
@@ -100,6 +101,15 @@ Metrics = Annotated[
         metavar="NAME",
         help="A metric; repeatable. Default: those of the config. Their names are below.",
         autocompletion=complete_metric,
+    ),
+]
+With = Annotated[
+    str | None,
+    typer.Option(
+        "--with",
+        metavar="benchmark[:A,B]",
+        help="Add published results on the same rows: of all methods, or of those named, by name or solver.",
+        autocompletion=complete_published,
     ),
 ]
 Methods = Annotated[list[str] | None, typer.Option("--method", metavar="NAME", help="Only this method; repeatable.")]

@@ -1,5 +1,6 @@
 """``mlrank table``: the tables of experiments that have run."""
 
+import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlrank.cli.grids import print_grids
-from mlrank.cli.options import Metrics, ResultsFolders
+from mlrank.cli.options import Metrics, ResultsFolders, With
 
 if TYPE_CHECKING:
     from mlrank.cli.folders import Stored
@@ -44,6 +45,7 @@ class SideName(StrEnum):
 
 def table(
     results: ResultsFolders,
+    published: With = None,
     metric: Metrics = None,
     runtime: Annotated[
         bool, typer.Option("--runtime", help="Show times and memory; of metrics those that are named.")
@@ -111,19 +113,22 @@ def table(
     * `mlrank table results/scene --columns f1_macro,auc_macro --methods A,B --caption Scene --label tab:scene -f latex`
     * `mlrank table results/one results/two --cols dataset` (one table for each metric: methods by data sets)
     * `mlrank table results/one results/two --by method`
+    * `mlrank table results/mine --with benchmark:rank_svm,ml_knn` (beside published results on the same rows)
     * `mlrank table results/repeated-folds --against Rank-SVM --decimals 3 --format latex`
     * `mlrank table results/imageclef --runtime`
     * `mlrank table results/scene results/yeast --layout paper` (one column each, as in the paper's table)
     * `mlrank table results/one results/two --format csv > all.csv`
     * `mlrank table results/one results/two --tidy --out all.parquet` (for pandas, R, spreadsheets)
     """
-    from mlrank.cli.folders import read_folders
+    from mlrank.cli.folders import read_folders, with_published
     from mlrank.errors import UserError
     from mlrank.tables import GridLayout, arrange, build_tables, render
     from mlrank.tables.paper import BESIDE, PaperOptions, for_paper
     from mlrank.tables.significance import with_marks
 
-    stored = read_folders(results)
+    stored = with_published(read_folders(results), published)
+    for note in stored.notes:
+        print(f"mlrank: {note}", file=sys.stderr)
     given = {"--metric": metric, "--runtime": runtime, "--by": by, "--rows": rows, "--cols": cols, "--layout": layout}
     shape = {
         "--columns": columns,

@@ -203,3 +203,20 @@ def verify(
         total = len(found)
         print(f"{equal} of {total} runs agree to the last digit, {close} of {total} within {TOLERANCE:g}")
     raise typer.Exit(0 if close == len(found) else 2)
+
+
+@app.command()
+def pages(out: Published = OUT) -> None:
+    """Write what is published, from the pieces: the tidy table, the pages and their figures.
+
+    Examples:
+
+    * `mlrank benchmark pages`
+    """
+    from mlrank.benchmark import published_records, write_table
+    from mlrank.benchmark.pages import write_pages
+
+    records = published_records(out)
+    write_table(out, records)
+    for path in write_pages(out, records):
+        print(path)

@@ -27,7 +27,7 @@ PAGES = [
     *sorted(path for path in DOCS.rglob("*.md") if path.relative_to(DOCS).parts[0] not in GENERATED),
 ]
 # The blocks that are not run, by what they need: a line above each says so.
-NOT_RUN = {"a network", "a cluster", "a dozen seconds or more", "an installation"}
+NOT_RUN = {"a network", "the data sets of the benchmark", "a cluster", "a dozen seconds or more", "an installation"}
 # Languages of blocks that are read and not run.
 READ = ("text", "bibtex")
 BLOCK = re.compile(

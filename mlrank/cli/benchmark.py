@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mlrank.cli.completion import complete_benchmark
 from mlrank.cli.options import DryRun, Jobs, Json, Quiet, Results, RetryFailed, worker_count
 
 if TYPE_CHECKING:
@@ -16,11 +17,16 @@ __all__ = ["app"]
 app = typer.Typer(help="Run, verify and publish the reference benchmark.", no_args_is_help=True)
 
 Published = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="Folder that holds the pieces and what is published.")
+    Path, typer.Option("--out", "-o", metavar="DIR", help="Folder that holds the pieces and what is published.")
 ]
 DataSets = Annotated[
     str | None,
-    typer.Option("--datasets", metavar="A,B", help="Only these data sets; small: those of at most 2500 rows."),
+    typer.Option(
+        "--datasets",
+        metavar="A,B",
+        help="Only these data sets; small: those of at most 2500 rows.",
+        autocompletion=complete_benchmark,
+    ),
 ]
 OUT = Path("results/benchmark")
 

@@ -9,6 +9,7 @@ from typer import Context
 from mlrank.resources import shipped
 
 __all__ = [
+    "complete_benchmark",
     "complete_dataset",
     "complete_format",
     "complete_kind",
@@ -88,6 +89,14 @@ def complete_dataset(incomplete: str) -> list[str]:
 def complete_published(incomplete: str) -> list[str]:
     """Return what published results begin so: "benchmark" with nothing, or a solver, behind it."""
     return _beginning(incomplete, ["benchmark", *(f"benchmark:{key}" for key in solver_keys())])
+
+
+def complete_benchmark(incomplete: str) -> list[str]:
+    """Return lists of the benchmark's data sets that begin so: the last name after a comma is completed."""
+    text = (shipped("configs") / "benchmark.yaml").read_text(encoding="utf-8")
+    names = ["small", *re.findall(r"^  - (?:\{name: )?([a-z0-9-]+)", text, re.MULTILINE)]
+    before, comma, last = incomplete.rpartition(",")
+    return [f"{before}{comma}{name}" for name in _beginning(last, names)]
 
 
 def complete_topic(incomplete: str) -> list[str]:

@@ -28,6 +28,8 @@ def test_every_recipe_data_set_and_solver_is_completed():
     assert completion.solver_keys() == list(SOLVERS)
     assert completion.figure_kinds() == list(KINDS)
     assert completion.complete_kind("co") == ["convergence", "cooccurrence", "correlation"]
+    assert completion.complete_benchmark("emotions,bi") == ["emotions,bibtex", "emotions,birds"]
+    assert completion.complete_published("benchmark:rank_s") == ["benchmark:rank_svm"]
     assert completion.complete_metric("auc_sa") == ["auc_samples", "auc_samples_multi", "auc_samples_single"]
 
 

@@ -76,7 +76,7 @@ def _summary(records: Sequence[RunRecord]) -> str:
     commits = sorted({(one.software.commit or "no commit")[:12] for one in records})
     machines = sorted({one.time.machine for one in records if one.time.machine})
     lines = (
-        f"- {len(records)} runs: {len(sets)} data sets, {len(methods)} methods with two cuts, "
+        f"- {len(records)} runs: {len(sets)} data set{'s'[: len(sets) > 1]}, {len(methods)} methods with two cuts, "
         f"{len({one.split for one in records})} folds; {len(done)} have results, {len(records) - len(done)} failed",
         f"- {fits} fits and searched points, of which {failed} failed; {seconds / 3600:.2f} hours of fitting",
         f"- {unconverged} runs stopped before their tolerance; {certified} carry a certificate",

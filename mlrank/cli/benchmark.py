@@ -111,7 +111,9 @@ def _run_pieces(
         config, results, worker_count(jobs), quiet, retry_failed=retry_failed, notify=pack, by_method=True
     )
     pieces.add_missing(folder, lock)
-    print(f"{len(done.records)} runs, {restored} of the pieces in {pieces.folder} taken over; 'mlrank benchmark pages'")
+    print(
+        f"{len(done.records)} runs, {restored} of them from pieces in {pieces.folder}; mlrank benchmark pages is next"
+    )
     return show_failures(done.records)
 
 

@@ -1,6 +1,7 @@
 """``train --dry-run``: the fits, their estimates, and nothing written."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -68,6 +69,12 @@ def test_heldout_scores_take_three_fits_to_two_thirds_of_the_rows(asked):
     pilot = pilot_of(Costly, **asked)
     pilot.fits = ((100, 1.0), (200, 4.0))
     # All growth, with the square of the rows.
+    assert pilot.estimate(1200).seconds == pytest.approx(144.0 + 3 * 64.0)
+    assert pilot.estimate(1200, trial=True).seconds == pytest.approx(144.0 + 3 * 64.0)
+    # A search that compares scores needs no cut, and so no held-out scores for it; calibrated scores do need them.
+    pilot.task = replace(pilot.task, metric="lrap")
+    uncut = 144.0 if "scores" in asked else 144.0 + 3 * 64.0
+    assert pilot.estimate(1200, trial=True).seconds == pytest.approx(uncut)
     assert pilot.estimate(1200).seconds == pytest.approx(144.0 + 3 * 64.0)
     more = pilot.memory(1200) - pilot_of(Costly).memory(1200)
     assert more == ("calibrate" in asked) * LIBRARY_BYTES["scikit-learn"]

@@ -19,7 +19,7 @@ from mlrank.records.run import SetsInfo
 from mlrank.search.task_data import TaskRows
 from mlrank.solvers import TrainingSet
 from mlrank.solvers.models import top_scores
-from mlrank.thresholds.cuts import CountedSets, counted_best, counted_sets, label_sets
+from mlrank.thresholds.cuts import CountedSets, check_scores, counted_best, counted_sets, label_sets
 
 __all__ = ["Fitted", "TestResult", "judged", "predict", "searched_value", "sets_info"]
 
@@ -75,6 +75,7 @@ def searched_value(fitted: Fitted, rows: TaskRows, metric: str) -> SearchValue:
         predicted = counted_best(fitted.cut, best, test.Y)[1].sets if METRICS[metric].needs == "sets" else best
         return search_value(metric, test.Y, predicted, None, rows.propensities)
     scores, X = fitted.scores(test.X)
+    check_scores(scores)  # a cut, which there may be none of, would look at them too
     predicted = scores
     if METRICS[metric].needs == "sets":
         predicted = label_sets(fitted.cut, scores, X, test.Y, test.known)

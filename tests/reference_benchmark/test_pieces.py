@@ -123,7 +123,7 @@ def test_the_shipped_benchmark_has_every_solver_and_preset_with_equal_grids_and_
             assert (tuned.solver, tuned.axes) == (method.solver, method.axes)
             assert method.threshold in ("zero", "natural")
             assert (tuned.threshold, tuned.threshold_scores) == ("per_label_f1", "heldout")
-    assert len(config.methods) == 2 * 31
+    assert len(config.methods) == 2 * 32
 
 
 def test_parts_of_the_benchmark(monkeypatch):

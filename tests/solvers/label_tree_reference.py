@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 
-__all__ = ["machines", "nodes_of", "plain_scores", "primal"]
+__all__ = ["machines", "nodes_of", "plain_order", "plain_scores", "primal"]
 
 
 def nodes_of(model):
@@ -62,3 +62,29 @@ def plain_scores(model, X, beam=None):
             ranked = sorted(found, key=lambda node: (-found[node], node))
             level_scores = {node: found[node] for node in ranked[:beam]}
     return scores
+
+
+def plain_order(X, Y, halvings, rng, spherical=True):
+    """Labels in the order of the leaves: balanced 2-means of label vectors, with centers of unit length or without."""
+    vectors = Y.T @ (X / np.linalg.norm(X, axis=1, keepdims=True))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    order, ptr = np.arange(Y.shape[1]), [0, Y.shape[1]]
+    for _ in range(halvings):
+        ends = [0]
+        for (begin, end), seeds in zip(pairwise(ptr), rng.random((len(ptr) - 1, 2)), strict=True):
+            labels, size, middle = order[begin:end].copy(), end - begin, (end - begin + 1) // 2
+            first = int(seeds[0] * size)
+            side = np.zeros(size)
+            side[first], side[(first + 1 + int(seeds[1] * (size - 1))) % size] = 1, -1
+            for turn in range(20):
+                centers = [vectors[labels[side == sign]].sum(axis=0) for sign in (1, -1)]
+                near, far = (center / (np.linalg.norm(center) if spherical else 1.0) for center in centers)
+                now = np.full(size, -1.0)
+                now[np.argsort(-(vectors[labels] @ (near - far)), kind="stable")[:middle]] = 1
+                moved, side = (now != side).sum(), now
+                if turn > 0 and moved < 0.005 * size:
+                    break
+            order[begin:end] = np.concatenate([labels[side > 0], labels[side < 0]])
+            ends += [begin + middle, end]
+        ptr = ends
+    return order

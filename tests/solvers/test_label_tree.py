@@ -12,7 +12,7 @@ from mlrank.models.parts import pack, restore
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.label_tree.label_tree import LabelTree
 from mlrank.solvers.label_tree.tree import grow, shape_of
-from tests.solvers.label_tree_reference import machines, plain_scores, primal
+from tests.solvers.label_tree_reference import machines, plain_order, plain_scores, primal
 
 SMALL = {"branching": 4, "leaf": 4}
 
@@ -119,6 +119,17 @@ def test_leaves_are_of_equal_size_and_hold_each_label_once(k, branching, leaf):
     assert (tree.widths[1:] == branching).all()
     halvings, _ = shape_of(k, branching, leaf)
     assert halvings == 0 or k > leaf << (halvings - 1)
+
+
+def test_labels_are_halved_by_spherical_means():
+    differ = 0
+    for seed in range(4):
+        X, Y = problem(seed=seed)
+        tree = grow(csr_array(X), csr_array(Y), 2, 4, np.random.default_rng(seed))
+        expected, plain = (plain_order(X, Y, 3, np.random.default_rng(seed), spherical) for spherical in (True, False))
+        np.testing.assert_array_equal(tree.order, expected)
+        differ += not np.array_equal(expected, plain)
+    assert differ > 0
 
 
 def test_labels_of_like_rows_share_a_leaf():

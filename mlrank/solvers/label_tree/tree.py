@@ -74,7 +74,8 @@ def grow(X: Features, Y: csr_array, branching: int, leaf: int, rng: np.random.Ge
 
     A label stands for the sum of its rows, each of unit length, at unit length itself. A segment of labels is halved by
     2-means: the difference of two random labels is the first direction; the half of the labels that lies farthest along
-    it and the other half make the next one, the difference of their sums. A round costs the nonzeros of the rows.
+    it and the other half make the next one, the difference of their sums at unit length each (spherical means; plain
+    means lose a hundredth of precision at 1 on labels in clusters). A round costs the nonzeros of the rows.
 
     Parameters
     ----------
@@ -146,22 +147,34 @@ def _halve(row_ptr, features, values, label_ptr, label_rows, lengths, order, beg
         row_ptr, features, values, label_ptr, label_rows, labels, place, number
     )
     n_rows, n_features = ptr.size - 1, seen.size
-    share, along, center = np.empty(n_rows), np.empty(n_rows), np.empty(n_features)
+    share, other, along = np.empty(n_rows), np.empty(n_rows), np.empty(n_rows)
+    center, far = np.empty(n_features), np.empty(n_features)
     first = int(seeds[0] * size)
     second = (first + 1 + int(seeds[1] * (size - 1))) % size
     side, score, ranked = np.zeros(size, np.int8), np.empty(size), np.empty(size)
     side[first], side[second] = 1, -1
     for turn in range(ROUNDS):
-        share[:] = 0.0
+        share[:], other[:] = 0.0, 0.0
         for i in range(size):
             if side[i] != 0 and lengths[labels[i]] > 0:
+                mine = share if side[i] > 0 else other
                 for s in range(mark_ptr[i], mark_ptr[i + 1]):
-                    share[marks[s]] += side[i] / lengths[labels[i]]
-        center[:] = 0.0
+                    mine[marks[s]] += 1.0 / lengths[labels[i]]
+        center[:], far[:] = 0.0, 0.0
         for r in range(n_rows):
-            if share[r] != 0:
+            if share[r] != 0 or other[r] != 0:
                 for t in range(ptr[r], ptr[r + 1]):
                     center[own[t]] += share[r] * numbers[t]
+                    far[own[t]] += other[r] * numbers[t]
+        near_square, far_square = 0.0, 0.0
+        for f in range(n_features):
+            near_square += center[f] ** 2
+            far_square += far[f] ** 2
+        near_length, far_length = np.sqrt(near_square), np.sqrt(far_square)
+        for f in range(n_features):
+            # A half without a row has no direction.
+            center[f] = center[f] / (near_length if near_length > 0 else 1.0)
+            center[f] -= far[f] / (far_length if far_length > 0 else 1.0)
         for r in range(n_rows):
             found = 0.0
             for t in range(ptr[r], ptr[r + 1]):

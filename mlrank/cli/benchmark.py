@@ -118,10 +118,11 @@ def _run_pieces(
 
 
 def _run_own(config: "ExperimentConfig", results: Path, jobs: int, quiet: bool, retry_failed: bool) -> int:
-    from mlrank.benchmark import benchmark_folder, check_rows, read_rows, rows_of
+    from mlrank.benchmark import benchmark_folder, check_rows, published_records, read_rows, rows_of
     from mlrank.cli.progress import run_with_progress
     from mlrank.cli.show import show_failures
 
+    published_records()  # that there is something to compare with is known before the first fit
     check_rows(rows_of(config), read_rows(benchmark_folder()))
     done = run_with_progress(config, results, worker_count(jobs), quiet, retry_failed=retry_failed, by_method=True)
     _compare(done.folder.path, next(iter(config.methods)), config.search.metric)

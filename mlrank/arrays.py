@@ -102,12 +102,16 @@ def with_ones(X: Features) -> Features:
 
 
 def read_only(X: Features) -> Features:
-    """Return a view of `X` (ndarray or csr_array) whose buffers refuse to be written."""
+    """Return a view of `X` (ndarray or csr_array) whose buffers refuse to be written; `X` itself if they all do."""
     if issparse(X):
+        if not any(part.flags.writeable for part in (X.data, X.indices, X.indptr)):
+            return X
         parts = tuple(read_only(part) for part in (X.data, X.indices, X.indptr))
         view = csr_array(parts, shape=X.shape, copy=False)
         view.has_canonical_format = True
         return view
+    if not X.flags.writeable:
+        return X
     view = X.view()
     view.flags.writeable = False
     return view

@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 
 from mlrank.arrays import FloatArray, IntArray, in_pieces
-from mlrank.compiled import njit
+from mlrank.compiled import INNER, njit
 from mlrank.labels import LabelMatrix, sparse_labels
 
 __all__ = ["stratified_parts"]
@@ -271,7 +271,7 @@ def _swap_one(row_ptr, row_labels, weight, excess, part, givers, marked, source,
     return True
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _move(row_ptr, row_labels, excess, part, row, source, target):  # type: ignore[no-untyped-def]
     for t in range(row_ptr[row], row_ptr[row + 1]):
         excess[row_labels[t], source] -= 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.compiled import njit
+from mlrank.compiled import INNER, njit
 
 Array = np.ndarray[Any, Any]
 
@@ -87,7 +87,8 @@ def sparse_rows(
     low = np.empty(n)
     compared = 0
     for i in range(begin, end):
-        low[:] = constant
+        for j in range(n):
+            low[j] = constant[j]
         _lower(data, columns, indptr, by_column, rows_of_column, column_indptr, low, i)
         low[i] = np.inf
         _least(low, heap, places)
@@ -140,7 +141,8 @@ def sparse_within(
     """Do what `dense_within` does for rows given as CSR and as CSC."""
     # Until a row is found near, its place in the result holds its lower bound.
     low = squares
-    low[:] = constant
+    for j in range(low.shape[0]):
+        low[j] = constant[j]
     _lower(data, columns, indptr, by_column, rows_of_column, column_indptr, low, i)
     # Lower bounds are of the squares less |x_i|^2, and may be above by the error; the rest is room for rounding here.
     border = radius - constant[i] + 4 * error[i] + ROOM * radius
@@ -154,7 +156,7 @@ def sparse_within(
     return found
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _lower(
     data: Array,
     columns: Array,
@@ -172,7 +174,7 @@ def _lower(
             low[rows_of_column[s]] += value * by_column[s]
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _least(low: Array, heap: Array, places: Array) -> None:
     """Fill `heap` with the least values of `low`, the largest of them first, and `places` with where they are."""
     heap[:] = np.inf
@@ -187,14 +189,14 @@ def _least(low: Array, heap: Array, places: Array) -> None:
     _take(low, heap, places, whole, low.shape[0])
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _take(low: Array, heap: Array, places: Array, begin: int, end: int) -> None:
     for j in range(begin, end):
         if low[j] < heap[0]:
             _replace_top(heap, places, low[j], j)
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _replace_top(heap: Array, places: Array, value: float, place: int) -> None:
     size, hole = heap.shape[0], 0
     while True:
@@ -210,22 +212,28 @@ def _replace_top(heap: Array, places: Array, value: float, place: int) -> None:
     heap[hole], places[hole] = value, place
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _highest(heap: Array) -> float:
     return float(heap[0])
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _border(heap: Array, places: Array, error: Array, k: int, i: int) -> float:
     """Return the k-th least upper bound among those kept: no nearest row has a lower bound above it."""
-    upper = np.empty(heap.shape[0])
+    # It is the least of as many of the greatest, which are few: no more than SPARE are kept beyond k.
+    greatest = np.full(heap.shape[0] - k + 1, -np.inf)
     for t in range(heap.shape[0]):
-        upper[t] = heap[t] + 2 * (error[places[t]] + error[i])
-    upper.sort()
-    return float(upper[k - 1])
+        upper = heap[t] + 2 * (error[places[t]] + error[i])
+        if upper > greatest[0]:
+            s = 0
+            while s + 1 < greatest.shape[0] and greatest[s + 1] < upper:
+                greatest[s] = greatest[s + 1]
+                s += 1
+            greatest[s] = upper
+    return float(greatest[0])
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _offer(nearest: Array, distance: Array, place: int, square: float) -> None:
     """Put a row into the sorted list of the nearest if it belongs there; at equal distance by index."""
     t = distance.shape[0] - 1
@@ -237,7 +245,7 @@ def _offer(nearest: Array, distance: Array, place: int, square: float) -> None:
     distance[t], nearest[t] = square, place
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _dense_distance(X: Array, i: int, j: int, enough: float) -> float:
     """Return |x_i - x_j|^2, or a part of it that already exceeds `enough`."""
     square = 0.0
@@ -249,7 +257,7 @@ def _dense_distance(X: Array, i: int, j: int, enough: float) -> float:
     return square
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _sparse_distance(data: Array, columns: Array, indptr: Array, i: int, j: int) -> float:
     """Return |x_i - x_j|^2, summed in the order of the columns."""
     s, t, s_end, t_end = indptr[i], indptr[j], indptr[i + 1], indptr[j + 1]

@@ -22,7 +22,7 @@ import numba
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from mlrank.arrays import Features, FloatArray, IntArray, as_dense, as_features, in_pieces
+from mlrank.arrays import Features, FloatArray, IntArray, as_dense, as_features, in_pieces, read_only
 from mlrank.kernels import _chi2_loops as loops
 from mlrank.kernels import feature_pair
 from mlrank.kernels.distances import refined
@@ -83,7 +83,7 @@ def _half_similarities(X: Features, Z: Features) -> FloatArray:
     if _share(X) * _share(Z) <= LIST_UP_TO:
         _match(X, Z, out)
     else:
-        _sweep(as_dense(X), as_dense(Z), Z is X, out)
+        _sweep(read_only(as_dense(X)), read_only(as_dense(Z)), Z is X, out)
     if Z is X:
         _in_threads(lambda first, last: loops.mirror(out, first, last), len(out), len(out))
     return out
@@ -121,7 +121,7 @@ def _sparse(X: Features) -> csr_array:
         return X
     rows = X.copy()
     rows.eliminate_zeros()
-    return rows
+    return read_only(rows)
 
 
 def _share(X: Features) -> float:

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from mlrank.arrays import Features, FloatArray, as_features, in_pieces
+from mlrank.arrays import Features, FloatArray, as_features, in_pieces, read_only
 
 __all__ = ["CenteredRows", "center_columns", "column_lengths", "without_constants"]
 
@@ -70,7 +70,7 @@ class CenteredRows:
     @cached_property
     def _columns(self) -> Features:
         # Sums over the rows of the transpose are twice as fast as adding rows to many places, and made for one product.
-        return self.rows.T.tocsr()
+        return read_only(self.rows.T.tocsr())
 
     def gram(self, dual: bool) -> FloatArray:
         """Return the dense (n, n) matrix of inner products of rows, or the (m, m) one of columns."""
@@ -86,7 +86,7 @@ class CenteredRows:
         else:
             right = self.offset
             left = np.asarray(self.rows.sum(axis=0)).ravel() - self.shape[0] / 2 * self.offset
-            A, other = self._columns, self._columns.T.tocsr()
+            A, other = self._columns, read_only(self._columns.T.tocsr())
         gram = np.zeros((A.shape[0], A.shape[0]))
         parts = (A.data, A.indices, A.indptr, other.data, other.indices, other.indptr)
         shared = np.diff(other.indptr).astype(np.float64)
@@ -111,7 +111,8 @@ def _filled_centered(X: Features, mean: FloatArray) -> tuple[Features, FloatArra
     if not (filled & (mean != 0)).any():
         return X, mean
     taken = np.where(filled, mean, 0.0)
-    return csr_array((X.data - taken[X.indices], X.indices, X.indptr), shape=X.shape), np.where(filled, 0.0, mean)
+    rest = csr_array((X.data - taken[X.indices], X.indices, X.indptr), shape=X.shape)
+    return read_only(rest), np.where(filled, 0.0, mean)
 
 
 def _product(A: Features, V: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:

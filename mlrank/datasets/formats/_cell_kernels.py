@@ -10,9 +10,9 @@ Every write is checked: a full array ends the loop with NO_ROOM. `word` must be 
 
 from typing import Any
 
-from mlrank.compiled import njit
+from mlrank.compiled import INNER, njit
 from mlrank.datasets.formats import _codes as codes
-from mlrank.datasets.formats._codes import BINARY, CLASSES, INNER, NOMINAL, NUMERIC
+from mlrank.datasets.formats._codes import BINARY, CLASSES, NOMINAL, NUMERIC
 from mlrank.datasets.formats._scan import (
     AT_SIGN,
     BLANK,

@@ -1,10 +1,5 @@
 """Why a compiled scanner stopped. Kept apart from the scanners, so that a message needs no compiler."""
 
-from typing import Any
-
-# Options of functions that compiled code alone calls: without an entry for Python they compile a sixth faster.
-INNER: Any = {"cache": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-
 DONE = 0
 NOT_A_NUMBER = 1
 MISSING = 2

@@ -14,8 +14,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from mlrank.compiled import njit
-from mlrank.datasets.formats._codes import INNER
+from mlrank.compiled import INNER, njit
 
 __all__ = ["MOST_POWER", "nearest_float"]
 

@@ -11,8 +11,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from mlrank.compiled import njit
-from mlrank.datasets.formats._codes import INNER
+from mlrank.compiled import INNER, njit
 from mlrank.datasets.formats._decimals import nearest_float
 
 TAB, NEWLINE, RETURN, BLANK = 9, 10, 13, 32

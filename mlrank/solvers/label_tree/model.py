@@ -9,7 +9,7 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_features, in_pieces, read_only
-from mlrank.compiled import njit
+from mlrank.compiled import INNER, njit
 from mlrank.labels import TopScores
 from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta
 from mlrank.solvers.label_tree.tree import Tree
@@ -71,6 +71,10 @@ class TreeModel:
         # In bytes, as there are very many weights: a node has a child at least.
         last = np.repeat((np.maximum(of_node, 1) - 1).astype(np.uint8), np.diff(self.node_ptr))
         _require((self.children <= last).all(), "children that the node has")
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What a search goes through are the same arrays, and a copy would hold them twice.
+        return {name: value for name, value in self.__dict__.items() if name != "_searched"}
 
     @property
     def n_labels(self) -> int:
@@ -231,7 +235,7 @@ def _search(  # type: ignore[no-untyped-def]
                     best[i, at], labels[i, at] = -np.inf, -1
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _insert(scores, items, n, score, item):  # type: ignore[no-untyped-def]
     """Insert an item into a list that falls by score, and rises by number where scores are equal; return its length.
 

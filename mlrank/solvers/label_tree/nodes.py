@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from mlrank import arrays
 from mlrank.arrays import FloatArray, IntArray
-from mlrank.compiled import njit
+from mlrank.compiled import INNER, njit
 from mlrank.solvers.label_tree.local import local_rows
 
 __all__ = ["Machines", "NodeRows", "Weights", "train_node"]
@@ -198,7 +198,7 @@ def _descend(  # type: ignore[no-untyped-def]
             state[0] *= SMALLER
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _certify(ptr, features, values, signs, alpha, weights, primal, dual, live, C):  # type: ignore[no-untyped-def]
     """Set the weights of live children to those of their multipliers, and their objectives, all sums in float64."""
     n_rows, n_children = signs.shape

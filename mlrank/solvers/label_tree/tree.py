@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from mlrank.arrays import Features, FloatArray, IntArray, read_only
-from mlrank.compiled import njit
+from mlrank.compiled import INNER, njit
 from mlrank.labels import columns_of
 from mlrank.solvers.label_tree.local import local_rows
 
@@ -210,7 +210,7 @@ def _halve(row_ptr, features, values, label_ptr, label_rows, lengths, order, beg
             high += 1
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _largest(values, n):  # type: ignore[no-untyped-def]
     """Return the n-th largest value; the order of `values` is lost."""
     low, high, at = 0, values.size - 1, n - 1

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.compiled import njit
+from mlrank.compiled import INNER, njit
 
+# Arrays are copied in loops here: assigning one array to another compiles into far more.
 # The certificate is computed outside, so a sweep may reorder its sums.
 FAST = {"reassoc", "contract", "nsz"}
 
@@ -61,7 +62,7 @@ def project(u: Any, lower: Any, upper: Any, shift: float, out: Any) -> float:
         shift = following
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@njit(**INNER, error_model="numpy", fastmath=FAST)
 def sweep_pairs(
     z: Any, order: Any, n_relevant: int, n_irrelevant: int, scores: Any, curvature: float, C: float
 ) -> None:
@@ -85,7 +86,7 @@ def sweep_pairs(
         scores[order[p]] = high
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@njit(**INNER, error_model="numpy", fastmath=FAST)
 def visit(i: int, scores: Any, curvature: float, C: float, block: Any, work: Any) -> bool:
     """Maximise over the block of example `i`, given its scores; leave the move of beta in work[0], return if any.
 
@@ -97,7 +98,8 @@ def visit(i: int, scores: Any, curvature: float, C: float, block: Any, work: Any
     moved = 0.0
     if z.size > 0:
         after = work[1]
-        after[:] = scores
+        for k in range(y.size):
+            after[k] = scores[k]
         own = z[offset[i] : offset[i] + n_relevant[i] * n_irrelevant[i]]
         sweep_pairs(own, order[i], n_relevant[i], n_irrelevant[i], after, curvature, C)
         for k in range(y.size):
@@ -119,25 +121,24 @@ def visit(i: int, scores: Any, curvature: float, C: float, block: Any, work: Any
     return moved > 0.0
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@njit(**INNER, error_model="numpy", fastmath=FAST)
 def mix_moves(moves: Any, mix: Any, out: Any) -> None:
     """Set `out` (m, K) to moves @ mix, or to `moves` where `mix` is empty."""
     for b in range(moves.shape[0]):
-        if mix.size == 0:
-            out[b] = moves[b]
-            continue
-        out[b] = 0.0
+        for k in range(out.shape[1]):
+            out[b, k] = moves[b, k] if mix.size == 0 else 0.0
         for j in range(mix.shape[0]):
             for k in range(mix.shape[1]):
                 out[b, k] += moves[b, j] * mix[j, k]
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@njit(**INNER, error_model="numpy", fastmath=FAST)
 def read_tops(i: int, tops: Any, mix: Any, out: Any, work: Any) -> None:
     """Set out[0] to U_i (held - (1 - gain) p) mix: what the cut directions change in the scores of example `i`."""
     U, gain, p, held = tops
     row = work[:1]
-    row[:] = 0.0
+    for k in range(row.shape[1]):
+        row[0, k] = 0.0
     for j in range(U.shape[1]):
         for k in range(row.shape[1]):
             row[0, k] += U[i, j] * (held[j, k] - (1.0 - gain[j]) * p[j, k])
@@ -239,13 +240,11 @@ def pair_loss(F: Any, signs: Any) -> float:
     return total
 
 
-# A change in that file does not invalidate the machine code cached for this one: touch it as well.
-
 # Columns of the kernel matrix of which the rows of a batch stay in the cache.
 COLUMNS = 512
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@njit(**INNER, error_model="numpy", fastmath=FAST)
 def add_rows(G: Any, rows: Any, moves: Any, F: Any, movers: Any) -> None:
     """Add sum_b moves[k, b] G[rows[b]] to F[k] for each label k; movers : (K, m), room for whole numbers."""
     n_labels, m = F.shape[0], rows.size
@@ -272,7 +271,7 @@ def add_rows(G: Any, rows: Any, moves: Any, F: Any, movers: Any) -> None:
                     f[c] += move * g[c]
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@njit(**INNER, error_model="numpy", fastmath=FAST)
 def read_batch(batch: Any, at: Any, G: Any, diagonal: Any, tops: Any, F: Any, mix: Any, own: Any, scores: Any) -> None:
     """Set `own` (m, m) to the batch's part of the kernel matrix, and `scores` (K, m) to its scores."""
     U, gain, p, held = tops
@@ -304,7 +303,7 @@ def read_batch(batch: Any, at: Any, G: Any, diagonal: Any, tops: Any, F: Any, mi
         row[b] = max(row[b], 1e-9 * diagonal[batch[b]])
 
 
-@njit(cache=True, error_model="numpy", fastmath=FAST)
+@njit(**INNER, error_model="numpy", fastmath=FAST)
 def visit_batch(batch: Any, own: Any, scores: Any, block: Any, C: float, mix: Any, rho: float, work: Any) -> bool:
     """Visit the examples of a batch in turn, keeping their scores; return whether any has moved."""
     moved = False
@@ -352,13 +351,16 @@ def sweep_gram(
         np.empty((n_labels, size), np.int64),
         np.empty((6, n_labels)),
     )
+    places = np.empty(size, np.int64)
     for t in range(batches.shape[0]):
         m = 0
         while m < size and batches[t, m] >= 0:
             m += 1
-        batch = batches[t, :m]
-        at = place[batch]
-        before[:m] = beta[batch]
+        batch, at = batches[t, :m], places[:m]
+        for b in range(m):
+            at[b] = place[batch[b]]
+            for k in range(n_labels):
+                before[b, k] = beta[batch[b], k]
         read_batch(batch, at, G, diagonal, tops, F, mix, own[:m, :m], scores[:, :m])
         for _ in range(visits):
             if not visit_batch(batch, own[:m, :m], scores[:, :m], block, C, mix, rho, work):

@@ -70,6 +70,7 @@ class Labels:
             If no example has both a relevant and an irrelevant label.
         """
         signs = np.where(Y, 1.0, -1.0) if known is None else np.where(known, np.where(Y, 1.0, -1.0), 0.0)
+        signs = np.ascontiguousarray(signs)  # columns of a table lie the other way
         n_relevant, n_irrelevant = (signs > 0).sum(axis=1), (signs < 0).sum(axis=1)
         mixed: BoolArray = (n_relevant > 0) & (n_irrelevant > 0)
         if not mixed.any():

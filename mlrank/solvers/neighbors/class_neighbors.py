@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, as_features, take_rows
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, as_features, read_only, take_rows
 from mlrank.solvers.neighbors.kernels import (
     dense_squares,
     keep_within,
@@ -145,7 +145,7 @@ class ClassNeighbors:
         chunks = self._chunks(max(CHUNK_KEYS // size, 1), count)
         for begin in range(0, X.shape[0], size):
             block = slice(begin, min(begin + size, X.shape[0]))
-            part = X[block] if self.sparse else as_dense(X[block])
+            part = read_only(X[block] if self.sparse else as_dense(X[block]))
             places = None if own is None else self.position[own[block]]
             squares, rows = self._nearest(part, chunks, count, places)
             yield Nearest(block, squares, np.where(rows < 0, -1, self.order[rows]) if self.order.size else rows)
@@ -231,12 +231,11 @@ class ClassNeighbors:
 
     def _squares(self, X: Features, rows: Any, lanes: Any) -> FloatArray:
         """Return the squared distances of the rows `rows` and the scored rows `lanes`, pair by pair."""
-        squares = np.empty(rows.size)
+        squares, Z = np.empty(rows.size), read_only(self.X)
         if self.sparse:
-            Z = self.X
             sparse_squares(Z.data, Z.indices, Z.indptr, X.data, X.indices, X.indptr, rows, lanes, squares)
         else:
-            dense_squares(self.X, X, rows, lanes, squares)
+            dense_squares(Z, X, rows, lanes, squares)
         return squares
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.compiled import njit
+from mlrank.compiled import INNER, njit
 
 Array = np.ndarray[Any, Any]
 
@@ -63,7 +63,7 @@ def lower_limits(
             _widened(rising[q, -1], lengths, extra, rounding, limits[q])
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _lower(least: Array, a: Array, b: Array, c: Array, d: Array) -> None:
     for r in range(least.shape[0]):
         lesser = a[r] if a[r] < b[r] else b[r]
@@ -72,7 +72,7 @@ def _lower(least: Array, a: Array, b: Array, c: Array, d: Array) -> None:
         least[r] = lesser if lesser < least[r] else least[r]
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _insert(moving: Array, rising: Array) -> None:
     """Insert into sorted lists, one a lane, without a branch: the lesser of two stays, the greater moves on."""
     for s in range(rising.shape[0]):
@@ -83,7 +83,7 @@ def _insert(moving: Array, rising: Array) -> None:
             moving[r] = a if b < a else b
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _widened(least: Array, lengths: Array, extra: Array, rounding: np.float32, limits: Array) -> None:
     """Fill the keys above which a row is farther than those with keys up to `least`, whatever has been rounded.
 
@@ -100,7 +100,7 @@ def _widened(least: Array, lengths: Array, extra: Array, rounding: np.float32, l
         limits[r] = limit if limit < MOST else MOST
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _mark(row: Array, a: Array, b: Array, c: Array, d: Array, within: Array) -> None:
     """Mark the lanes with keys up to any of four limits."""
     for r in range(row.shape[0]):
@@ -203,7 +203,7 @@ def place(
         squares[q, s, r], nearest[q, s, r] = distances[p], rows[p]
 
 
-@njit(cache=True)
+@njit(**INNER)
 def _farthest(squares: Array, rows: Array, lane: int) -> int:
     s = 0
     for t in range(1, squares.shape[0]):

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from mlrank.compiled import njit
+from mlrank.compiled import INNER, njit
 
 # The certificate is computed outside, so a sweep may reorder its sums.
 FAST = {"reassoc", "contract", "nsz"}
 
 
-@njit(cache=True, fastmath=FAST, error_model="numpy")
+@njit(**INNER, fastmath=FAST, error_model="numpy")
 def sweep_pairs(
     alpha: Any,
     base: int,
@@ -48,7 +48,7 @@ def sweep_pairs(
         s_irrelevant[t] = score
 
 
-@njit(cache=True)
+@njit(**INNER)
 def list_active(i: int, pairs: Any, active: Any, labels: Any) -> Any:
     """Write the active labels of instance `i` to `labels`, relevant ones first; return their positions in its lists."""
     relevant_ptr, relevant, irrelevant_ptr, irrelevant, _ = pairs

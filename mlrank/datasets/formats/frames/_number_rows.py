@@ -6,8 +6,7 @@ At anything else it stops, and the caller reads the table in another way; so it 
 
 from typing import Any
 
-from mlrank.compiled import njit
-from mlrank.datasets.formats._codes import INNER
+from mlrank.compiled import INNER, njit
 from mlrank.datasets.formats._scan import BLANK, DOUBLE, EXACT, NEWLINE, NO_NUMBER, RETURN, number
 
 __all__ = ["SKIPPED", "number_rows"]

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from mlrank.compiled import njit
+from mlrank.compiled import INNER, njit
 from mlrank.datasets.formats import _codes as codes
-from mlrank.datasets.formats._codes import INNER
 from mlrank.datasets.formats._scan import (
     BLANK,
     COLON,

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Sequence
 
 from mlrank.experiment.cell import Cell, Trial
-from mlrank.experiment.events import BestEvent, Notify, RunEvent, TrialEvent
+from mlrank.experiment.events import BestEvent, Notify, RunEvent, RunName, TrialEvent
 from mlrank.experiment.record import about_model, run_record
 from mlrank.metrics import METRICS
 from mlrank.models.file import model_content
@@ -37,7 +37,8 @@ class Coordinator:
         stored, self.offset = folder.journal.read_from(0)
         self.journal = {key: trial for key, trial in stored.items() if not (retry_failed and trial.error)}
         self.best: dict[str, float] = {}
-        self.filed: set[str] = set()
+        # By name, as methods of equal settings have equal keys, and each its run.
+        self.filed: set[RunName] = set()
 
     def finished(self, cell: Cell) -> bool:
         """Whether the run of a cell is stored, and not to be made again because something in it failed."""
@@ -118,7 +119,7 @@ class Coordinator:
                 time.sleep(WAIT_SECONDS)
 
     def _filed(self, cell: Cell) -> bool:
-        return cell.key in self.filed or self.finished(cell)
+        return cell.name in self.filed or self.finished(cell)
 
     def _admit_refit(self, cell: Cell, task: Task) -> Task:
         return task if self._admit_run(cell) else task.of([])
@@ -147,7 +148,7 @@ class Coordinator:
     def _store(self, cell: Cell, record: RunRecord, refit: Refit) -> None:
         model = None if refit.fit is None else model_content(refit.fit, about_model(cell, record, refit))
         self.folder.write_run(record, refit.arrays, model)
-        self.filed.add(cell.key)
+        self.filed.add(cell.name)
         self.claims.release(cell.key)
         self.notify(RunEvent(cell.name, record))
 

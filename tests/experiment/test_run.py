@@ -40,6 +40,15 @@ def test_one_and_two_workers_leave_the_same_bytes(tmp_path):
     assert len([path for path in contents(one)[1] if path.suffix == ".model"]) == 2 * 2
 
 
+def test_methods_of_equal_settings_have_a_run_each(tmp_path):
+    methods = "methods:\n" + "".join(f"  {name}: {{{{solver: knn, threshold: zero}}}}\n" for name in ("one", "other"))
+    text = CONFIG.partition("methods:")[0] + methods
+    assert [run.method for run in run(small_config(tmp_path, text=text), tmp_path / "r", jobs=1).runs()] == [
+        "one",
+        "other",
+    ]
+
+
 def test_runs_know_the_names_of_their_labels_and_features(tmp_path):
     config = small_config(tmp_path)
     folder = run(config, tmp_path / "r", jobs=1)

@@ -82,7 +82,7 @@ class TestUnknownLabels:
         with pytest.raises(UserError) as caught:
             run(gap_config(tmp_path, "{solver: hypergraph_spectral}"), tmp_path / "r")
         assert "'M' (hypergraph_spectral) cannot leave out; set 'unknown_labels: absent'" in str(caught.value)
-        assert "binary_svm, rank_svm" in str(caught.value)
+        assert "binary_svm, logistic, rank_svm" in str(caught.value)
         assert not (tmp_path / "r").exists()
 
     def test_or_gets_them_as_absent_and_the_table_says_so(self, tmp_path):

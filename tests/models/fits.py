@@ -16,6 +16,7 @@ from tests.solvers.problems import random_problem
 N_TRAIN = 30
 # Settings that lead to models of another kind than the defaults do; a kernel is tried wherever there is one.
 OTHERS = {
+    "binary_svm": [{"min_weight": 0.05}],
     "bknn": [{"project": {"n_components": 2}}],
     "hypergraph_spectral": [{"head": "knn"}, {"head": "knn", "kernel": "rbf", "gamma": 0.1}, {"head": "ridge"}],
 }

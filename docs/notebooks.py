@@ -22,6 +22,9 @@ STORED = ("own_data", "reading_a_reproduction")
 
 def notebook(name: str) -> dict[str, Any]:
     """Return an example as a notebook, run in a folder of its own."""
+    from matplotlib import pyplot as plt
+
+    plt.close("all")  # those that are open already are not the example's
     names: dict[str, Any] = {"__name__": "__main__"}
     found, before = [], Path.cwd()
     with tempfile.TemporaryDirectory() as folder:

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mlrank.config import ExperimentConfig
@@ -31,21 +31,22 @@ class _Forecasts:
     def __init__(self, results: Path, jobs: int) -> None:
         self.results, self.jobs = results, jobs
         self.pilots: dict[str, Pilot] = {}
-        self.found: dict[str, dict[str, Any]] = {}
+        # Of each experiment its seconds, its fits, and how many of them are left.
+        self.found: dict[str, tuple[float | None, int, int]] = {}
 
     def seconds(self, config: "ExperimentConfig") -> float | None:
         """Return what an experiment is going to take; None if not known."""
         from mlrank.cli.forecast import forecast_values
 
         if config.name not in self.found:
-            self.found[config.name] = forecast_values(config, self.results, self.jobs, self.pilots)
-        seconds: float | None = self.found[config.name]["seconds"]
-        return seconds
+            values = forecast_values(config, self.results, self.jobs, self.pilots)
+            n_fits, n_left = (sum(cell[name] for cell in values["cells"]) for name in ("n_fits", "n_left"))
+            self.found[config.name] = values["seconds"], n_fits, n_left
+        return self.found[config.name][0]
 
     def fits(self, config: "ExperimentConfig") -> tuple[int, int]:
         """Return how many fits a forecast experiment has, and how many of them are left."""
-        cells = self.found[config.name]["cells"]
-        return sum(cell["n_fits"] for cell in cells), sum(cell["n_left"] for cell in cells)
+        return self.found[config.name][1:]
 
 
 def reproduce_readings(
@@ -193,7 +194,7 @@ def _not_run(name: str, error: Exception) -> int:
     return 2
 
 
-def _as_json(found: "PricedReadings") -> dict[str, Any]:
+def _as_json(found: "PricedReadings") -> dict[str, object]:
     plan = found.plan
     return {
         "recipe": plan.recipe.name,

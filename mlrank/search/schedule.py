@@ -7,7 +7,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from mlrank.records import TrialRecord
 from mlrank.search.fits import died
 from mlrank.search.pools import Pool
-from mlrank.search.sharing import SharedFits, blocks_of
+from mlrank.search.sharing import SharedFits, blocks_of, most_blocks
 from mlrank.search.tasks import Part, Point, Result, Task
 
 __all__ = ["execute"]
@@ -42,8 +42,7 @@ def execute(tasks: Sequence[Task], pool: Pool, admit: Callable[[Task], Task]) ->
         while (waiting or pieces) and not suspects and len(running) < pool.depth:
             if not pieces:
                 _spread(waiting, pool, len(running), seconds)
-                left = sum(task.operations * len(task.points) for task in waiting)
-                pieces += _admitted(waiting.popleft(), pool, left, admit, shared)
+                pieces += _admitted(waiting, pool, admit, shared)
             elif (task := pieces.popleft()).block is None or shared.out(task):
                 running[pool.submit(task)] = task
         for future in wait(running, return_when=FIRST_COMPLETED).done if running and not finished else ():
@@ -65,13 +64,16 @@ def execute(tasks: Sequence[Task], pool: Pool, admit: Callable[[Task], Task]) ->
             yield task.of(task.points[: len(results)]), results
 
 
-def _admitted(
-    task: Task, pool: Pool, operations: float, admit: Callable[[Task], Task], shared: SharedFits
-) -> list[Task]:
-    """Return what is to be started of a task: nothing, all that is left of it, or the blocks of its fit."""
-    task = admit(task)
+def _admitted(waiting: deque[Task], pool: Pool, admit: Callable[[Task], Task], shared: SharedFits) -> list[Task]:
+    """Return what is to be started of the first task: nothing, all that is left of it, or the blocks of its fit."""
+    first = waiting.popleft()
+    task = admit(first)
     if not task.points:
         return []
+    # Runs of many small fits do not add up what is waiting for each of them.
+    if most_blocks(task, pool.size) < 2:
+        return [task]
+    operations = sum(one.operations * len(one.points) for one in (first, *waiting))
     n_blocks = blocks_of(task, pool.size, operations)
     return [task] if n_blocks < 2 else shared.cut(task, n_blocks)
 

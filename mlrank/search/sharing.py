@@ -17,20 +17,25 @@ from mlrank.search.tasks import Part, Task
 from mlrank.solvers import Capabilities
 from mlrank.solvers.base import Block
 
-__all__ = ["SharedFits", "blocks_of"]
+__all__ = ["SharedFits", "blocks_of", "most_blocks"]
 
 # Operations of a block at least, about half a second's.
 BLOCK_OPERATIONS = 2e8
 
 
-def blocks_of(task: Task, n_workers: int, operations: float) -> int:
-    """Return into how many blocks to cut a task; `operations` are those of all that is waiting, itself among it."""
-    if len(task.points) != 1 or n_workers * task.operations <= operations:
-        return 1
+def most_blocks(task: Task, n_workers: int) -> int:
+    """Return into how many blocks a task can be cut, whatever else is waiting."""
     chain = task.chain
+    if len(task.points) != 1 or task.operations < 2 * BLOCK_OPERATIONS:
+        return 1
     if chain.projection is not None or chain.cross_fits or not Capabilities.of(chain.solver).blocks:
         return 1
-    return max(1, min(n_workers, int(task.operations / BLOCK_OPERATIONS)))
+    return min(n_workers, int(task.operations / BLOCK_OPERATIONS))
+
+
+def blocks_of(task: Task, n_workers: int, operations: float) -> int:
+    """Return into how many blocks to cut a task; `operations` are those of all that is waiting, itself among it."""
+    return most_blocks(task, n_workers) if n_workers * task.operations > operations else 1
 
 
 @dataclass

@@ -72,7 +72,7 @@ class TreeModel:
         last = np.repeat((np.maximum(of_node, 1) - 1).astype(np.uint8), np.diff(self.node_ptr))
         _require((self.children <= last).all(), "children that the node has")
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         # What a search goes through are the same arrays, and a copy would hold them twice.
         return {name: value for name, value in self.__dict__.items() if name != "_searched"}
 

@@ -21,12 +21,10 @@ from mlrank.solvers.one_vs_rest.kernels import SignArray, SingleArray
 from mlrank.solvers.one_vs_rest.logistic import NewtonSteps
 from mlrank.solvers.one_vs_rest.newton import STEPS
 from mlrank.solvers.one_vs_rest.rows import KEPT, LOOSE, MARGIN, RATIO, Machines, objectives
-from mlrank.solvers.one_vs_rest.sparse import BlockSigns
+from mlrank.solvers.one_vs_rest.sparse import LANES, BlockSigns
 
 __all__ = ["LogisticRows"]
 
-# Machines side by side.
-LANES = 64
 # What is left of a system, relative to its right side, and of the tolerance that it must not exceed.
 ROUGH, FINE = 0.1, 0.1
 PRODUCTS = 250

@@ -252,7 +252,7 @@ def _run_all(recipes: list["Recipe"], runner: "Runner", results: Path, dry_run: 
         The exit code: 2 if a table could not be run or a fit failed.
     """
     from mlrank.cli.forecast import forecast_values, show_forecast
-    from mlrank.recipes.run import attempt_all, run_planned
+    from mlrank.recipes.run import attempt_all, run_planned, write_page
     from mlrank.records import dump_json
 
     forecasts: list[dict[str, object]] = []
@@ -268,6 +268,8 @@ def _run_all(recipes: list["Recipe"], runner: "Runner", results: Path, dry_run: 
     outcomes: list[TableOutcome] = []
     for outcome in attempt_all(recipes, runner, forecast if dry_run else partial(run_planned, runner=runner)):
         outcomes.append(outcome)
+        if not dry_run:  # at once: what has ended is there to read, also after a stop
+            write_page(outcome, results)
         if outcome.problem:
             problem = f"{outcome.table} of {outcome.recipe} was not run: {outcome.problem}"
             print(f"mlrank: {problem}", file=sys.stderr)
@@ -286,7 +288,7 @@ def _write_summary(outcomes: list["TableOutcome"], results: Path, as_json: bool)
     from mlrank.recipes.run import write_summary
     from mlrank.records import dump_json
 
-    summary, *_ = write_summary(outcomes, results)
+    summary = write_summary(outcomes, results)
     if as_json:
         shown = [asdict(replace(one, image=None)) | {"records": len(one.records)} for one in outcomes]
         print(dump_json(shown), end="")

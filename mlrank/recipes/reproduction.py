@@ -18,8 +18,10 @@ from mlrank.recipes.run import (
     plan_table,
     run_planned,
     run_table,
+    write_page,
     write_summary,
 )
+from mlrank.recipes.summary import TableOutcome
 from mlrank.records import RunRecord
 from mlrank.tables import Grid, grid_to_html, render_grids
 from mlrank.tables.markup import html
@@ -78,8 +80,12 @@ def reproduce_all(runner: Runner, results: Path, fetch: bool = False) -> Reprodu
     chosen = [load_recipe(name) for name in recipes()]
     notes = _fetched(chosen) if fetch else []
     runner = replace(runner, show=notes.append)
-    outcomes = list(attempt_all(chosen, runner, partial(run_planned, runner=runner)))
-    files = write_summary(outcomes, results)
+    outcomes: list[TableOutcome] = []
+    files: list[Path] = []
+    for outcome in attempt_all(chosen, runner, partial(run_planned, runner=runner)):
+        outcomes.append(outcome)
+        files += write_page(outcome, results)
+    files.insert(0, write_summary(outcomes, results))
     notes += [f"{o.table} of {o.recipe} was not run: {o.problem}" for o in outcomes if o.problem]
     notes += [f"{o.table} of {o.recipe}: failed fits: {o.n_failed}" for o in outcomes if o.n_failed]
     comparisons = tuple(outcome.comparison for outcome in outcomes if outcome.comparison)

@@ -48,6 +48,7 @@ __all__ = [
     "run_figure",
     "run_planned",
     "run_table",
+    "write_page",
     "write_summary",
 ]
 
@@ -435,23 +436,34 @@ def _attempt(
     return TableOutcome(*head, done.comparison, done.experiment.records, grid=done.related_table)
 
 
-def write_summary(outcomes: Sequence[TableOutcome], results: Path) -> list[Path]:
-    """Write SUMMARY.md and the tables that it names below the folder of results; return the files, SUMMARY.md first."""
+def write_page(outcome: TableOutcome, results: Path) -> list[Path]:
+    """Write the page of a table or figure, and its picture, below the folder of results; return the files.
+
+    Nothing is written, and an older page stays, where the table could not be run.
+    """
     folder = results / REFERENCE
+    outcome = _with_readings(outcome, folder)
+    contents: dict[str, bytes] = {}
+    if outcome.comparison is not None:
+        image = outcome.image_name if outcome.image is not None else None
+        contents[outcome.page] = comparison_page(outcome.comparison, image).encode()
+    elif outcome.grid is not None:
+        contents[outcome.page] = render_grids([outcome.grid], "md").encode()
+    if outcome.image is not None:
+        contents[outcome.image_name] = outcome.image
     make_folder(folder)
-    outcomes = [_with_readings(outcome, folder) for outcome in outcomes]
-    contents = {"SUMMARY.md": render_summary(outcomes).encode()}
-    for outcome in outcomes:
-        if outcome.image is not None:
-            contents[outcome.image_name] = outcome.image
-        if outcome.comparison is not None:
-            image = outcome.image_name if outcome.image is not None else None
-            contents[outcome.page] = comparison_page(outcome.comparison, image).encode()
-        elif outcome.grid is not None:
-            contents[outcome.page] = render_grids([outcome.grid], "md").encode()
     for name, content in contents.items():
         write_atomic(folder / name, content)
     return [folder / name for name in contents]
+
+
+def write_summary(outcomes: Sequence[TableOutcome], results: Path) -> Path:
+    """Write SUMMARY.md, which names the pages of `write_page`, below the folder of results; return its path."""
+    folder = results / REFERENCE
+    make_folder(folder)
+    path = folder / "SUMMARY.md"
+    write_atomic(path, render_summary([_with_readings(outcome, folder) for outcome in outcomes]).encode())
+    return path
 
 
 def _with_readings(outcome: TableOutcome, folder: Path) -> TableOutcome:

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from mlrank.cli import app
 from mlrank.recipes import Claim, DataOption, Recipe, TimesTable
 from mlrank.recipes.recipe_parts import SpeedClaim
+from mlrank.recipes.run import run_table
 
 SOLVERS = {"slow": {"solver": "knn", "n_neighbors": 9}, "fast": {"solver": "knn"}}
 TIMES = TimesTable(
@@ -102,6 +103,17 @@ def test_whatever_breaks_is_reported_and_an_interrupt_stops_all(tmp_path, monkey
     assert done.exit_code == 130
     assert done.stderr == "mlrank: interrupted before the first fit, the same command goes on from there\n"
     assert not page.exists()
+    # The pages of what had ended are there.
+    monkeypatch.undo()
+    monkeypatch.setattr("mlrank.recipes.run.run_table", lambda plan, runner: ends_before(plan, "other", runner))
+    assert reproduce_all([recipe("plain"), recipe("other")]).exit_code == 130
+    assert [path.name for path in page.parent.iterdir()] == ["plain.md"]
+
+
+def ends_before(plan, name, runner):
+    if plan.recipe.name == name:
+        raise KeyboardInterrupt
+    return run_table(plan, runner)
 
 
 def test_it_exits_with_0_if_all_ran_and_prints_json(reproduce_all):

@@ -27,7 +27,7 @@ from mlrank.recipes.recovery import (
     stored_readings,
     with_readings,
 )
-from mlrank.recipes.run import Runner, write_summary
+from mlrank.recipes.run import Runner, write_page, write_summary
 from mlrank.recipes.run_readings import run_readings
 from mlrank.records import RunFolder
 from mlrank.records.atomic import make_folder
@@ -411,7 +411,8 @@ def test_stored_readings_speak_of_claims_that_neither_print_nor_data_decide(reci
     make_folder(tmp_path / "r" / "reference")
     (tmp_path / "r" / "reference" / "read-readings.json").write_text(report.model_dump_json())
     outcome = TableOutcome("read", recipe.paper, recipe.table, "read.md", comparison, records)
-    summary, page = (path.read_text("utf-8") for path in write_summary([outcome], tmp_path / "r"))
+    written = [write_summary([outcome], tmp_path / "r"), *write_page(outcome, tmp_path / "r")]
+    summary, page = (path.read_text("utf-8") for path in written)
     assert "2 readings were tried in grid 'coarse' on 2 splits. The recipe as it stands recovers" in summary
     assert "[Readings](read-readings.md)" in summary
     assert "± **Table 9, read**: claim 'one is better': depends on the reading: holds with scale l2" in summary

@@ -32,6 +32,7 @@ __all__ = [
     "stacked_labels",
     "take_columns",
     "top_of",
+    "top_of_counted",
 ]
 
 # Labels of more entries than this are held sparse: as bools they take 256 MiB, and their scores 2 GiB.
@@ -205,3 +206,28 @@ def top_of(scores: FloatArray, k: int) -> TopScores:
     return TopScores(
         np.take_along_axis(chosen, order, axis=1).astype(np.int32), np.take_along_axis(found, order, axis=1)
     )
+
+
+def top_of_counted(scores: csr_array, k: int) -> TopScores:
+    """Return what `top_of` returns of scores of which those above 0 alone are stored, in memory of these and k a row.
+
+    A row costs a sort of what it stores; labels that are not stored score 0 and fill what is left, lower ones first.
+    """
+    n, k = scores.shape[0], min(k, scores.shape[1])
+    n_stored = np.diff(scores.indptr)
+    row = np.repeat(np.arange(n), n_stored)
+    order = np.lexsort((scores.indices, -scores.data, row))
+    place = np.arange(len(order)) - np.repeat(scores.indptr[:-1], n_stored)
+    labels, best = np.empty((n, k), np.int32), np.zeros((n, k))
+    for into, values in ((labels, scores.indices), (best, scores.data)):
+        into[row[place < k], place[place < k]] = values[order][place < k]
+    short = np.flatnonzero(n_stored < k)
+    number = np.full(n, -1)
+    number[short] = np.arange(len(short))
+    # As many labels as a row has places are enough to fill those that are left.
+    stored, low = np.zeros((len(short), k), np.bool_), (number[row] >= 0) & (scores.indices < k)
+    stored[number[row[low]], scores.indices[low]] = True
+    fill = np.argsort(stored, axis=1, kind="stable")
+    after = np.arange(k) - n_stored[short][:, None]
+    labels[short] = np.where(after >= 0, np.take_along_axis(fill, np.maximum(after, 0), axis=1), labels[short])
+    return TopScores(labels, best)

@@ -6,7 +6,16 @@ from scipy.sparse import coo_array, csr_array
 
 from mlrank import labels, room
 from mlrank.errors import UserError
-from mlrank.labels import as_labels, columns_of, dense_labels, label_counts, row_counts, sparse_labels, top_of
+from mlrank.labels import (
+    as_labels,
+    columns_of,
+    dense_labels,
+    label_counts,
+    row_counts,
+    sparse_labels,
+    top_of,
+    top_of_counted,
+)
 from mlrank.solvers import TrainingSet
 from mlrank.solvers.models import top as top_module
 from mlrank.solvers.models import top_scores
@@ -130,3 +139,19 @@ def test_any_model_gives_its_best_scores_in_blocks(monkeypatch):
         top_scores(Own(), X, 2, 9)
     with pytest.raises(ValueError, match="returned labels"):
         top_scores(Own(), X, 3, 9)
+
+
+@pytest.mark.parametrize("k", [1, 3, 11, 12, 20])
+def test_the_best_of_stored_scores_are_those_of_all(k):
+    rng = np.random.default_rng(1)
+    scores = rng.integers(0, 4, size=(30, 12)) * (rng.random((30, 12)) < 0.4) / 3.0
+    scores[4] = 0.0
+    stored = csr_array(scores)
+    # Products of sparse matrices store a row in any order.
+    for row in range(30):
+        part = slice(stored.indptr[row], stored.indptr[row + 1])
+        stored.indices[part], stored.data[part] = stored.indices[part][::-1].copy(), stored.data[part][::-1].copy()
+    expected, found = top_of(scores, k), top_of_counted(stored, k)
+    assert found.labels.dtype == np.int32
+    assert found.labels.tolist() == expected.labels.tolist() == sorted_top(scores, k)[0]
+    assert found.scores.tolist() == expected.scores.tolist()

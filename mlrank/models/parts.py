@@ -31,6 +31,8 @@ PARTS: Mapping[str, Mapping[str, type[Any]]] = {
 _ROLES: Mapping[str, Mapping[str, type[Any]]] = {**PARTS, "dual": DUALS}
 # Arrays that may hold infinite numbers: a label may be predicted never, or always.
 _INFINITE = {"thresholds"}
+# Arrays that are matrices of labels: where they are sparse, their values are bool.
+_LABELS = {"Y_train"}
 
 
 @dataclass(frozen=True)
@@ -164,7 +166,8 @@ def _finite(name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def _rows(name: str, parts: list[npt.NDArray[Any]], shape: Any) -> Any:
     n_rows, n_columns = (_whole(extent) for extent in shape)
-    if parts[1].dtype != np.int32 or parts[2].dtype != np.int32 or parts[0].dtype != np.float64:
+    dtype = np.bool_ if name in _LABELS else np.float64
+    if parts[1].dtype != np.int32 or parts[2].dtype != np.int32 or parts[0].dtype != dtype:
         raise ValueError(f"{name} has parts of other types")
     rows = csr_array((_finite(name, parts[0]), parts[1], parts[2]), shape=(n_rows, n_columns))
     # Compiled products trust the indices.

@@ -31,9 +31,11 @@ __all__ = [
     "Nearest",
 ]
 
-# Scored rows at a time, fewer where their lists would take more than LIST_BYTES; and keys at a time.
+# Scored rows at a time, fewer where their lists would take more than LIST_BYTES, or sparse ones more than COLUMN_CELLS
+# once they are dense; and keys at a time.
 BLOCK_ROWS = 512
 LIST_BYTES = 32 << 20
+COLUMN_CELLS = 1 << 22
 CHUNK_KEYS = 1 << 18
 # Keys kept until limits are final, and distances computed at a time.
 KEPT_KEYS = 1 << 21
@@ -141,6 +143,8 @@ class ClassNeighbors:
         X = as_features(csr_array(X)) if self.sparse and not issparse(X) else X
         # A list has a key, a distance and a number for each row, and is copied once.
         most = LIST_BYTES // (32 * count * max(self.n_classes, 1))
+        if self.sparse:
+            most = min(most, max(COLUMN_CELLS // X.shape[1], 8))
         size = max(min(BLOCK_ROWS, most, X.shape[0]), 1)
         chunks = self._chunks(max(CHUNK_KEYS // size, 1), count)
         for begin in range(0, X.shape[0], size):

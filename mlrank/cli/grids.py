@@ -68,8 +68,15 @@ def print_as_wide(*shown: "RenderableType") -> None:
             for part in shown
         ]
     console = new_console(width=_width_for(parts))
-    for part in parts:
-        console.print(part)
+    if console.is_terminal:
+        for part in parts:
+            console.print(part)
+        return
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part)
+    for line in captured.get().splitlines():
+        print(line.rstrip())  # the last column is filled up with blanks
 
 
 def _has_width(console: "Console") -> bool:

@@ -22,11 +22,11 @@ OVERDUE_PART = 0.1
 class TimeLeft:
     """A forecast, as text: "about 0:02:10 left"; nothing while it is too early for one, and when all is done.
 
-    The work that is missing takes as long as the work done has taken by the clock, whatever came on top of the fits and
-    however many workers there are. Work is the time of the fits. Those of a kind, such as a method on a data set, take
-    alike. A kind of which none is done yet takes as long as others of its group, such as the method on other data, or
-    else as all others, for each operation that a cost model counts. Text is made by one thread while fits are counted
-    by another.
+    A worker is at a fit for the seconds of the fit and for what comes on top of it by the clock. Fits of a kind, such as a
+    method on a data set, take alike. A kind of which none is done yet takes as long as others of its group, such as the
+    method on other data, or else as all others, for each operation that a cost model counts. What comes on top does not
+    grow with that. The first fits of a kind, one for each worker, do not count for it: most of what came on top of them
+    was to load and compile code, which happens once. Text is made by one thread while fits are counted by another.
     """
 
     def __init__(self, jobs: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -35,6 +35,9 @@ class TimeLeft:
         self.forecast: float | None = None
         self.left: Counter[Hashable] = Counter()
         self.seconds: dict[Hashable, list[float]] = {}
+        # What came on top of them, but for the first fits of a kind; and all that workers took, by the clock.
+        self.on_top: dict[Hashable, list[float]] = {}
+        self.spent = 0.0
         self.work: dict[Hashable, float] = {}
         self.groups: dict[Hashable, Hashable] = {}
         # When what the workers are at was begun, as far as the fits that are done tell.
@@ -53,10 +56,17 @@ class TimeLeft:
         with self.lock:
             self.left[kind] -= 1
             self.counted = self.clock()
+            begun = self.counted - (seconds or 0.0)
+            if self.begun:  # its worker begins another one, if one is left; it was free before, if there is such a one
+                begun = min(self.begun, key=lambda at: (at > begun, abs(begun - at)))
+                self.begun.remove(begun)
             if seconds is not None:
-                self.seconds.setdefault(kind, []).append(seconds)
-            if self.begun:  # its worker begins another one, if one is left
-                self.begun.remove(min(self.begun, key=lambda at: abs(self.counted - (seconds or 0.0) - at)))
+                on_top = max(0.0, self.counted - begun - seconds)
+                self.spent += seconds + on_top
+                found = self.seconds.setdefault(kind, [])
+                if len(found) >= self.jobs:
+                    self.on_top.setdefault(kind, []).append(on_top)
+                found.append(seconds)
             if sum(fits for fits in self.left.values() if fits > 0) > len(self.begun):
                 self.begun.append(self.counted)
 
@@ -81,12 +91,18 @@ class TimeLeft:
 
     def _expected(self, now: float) -> float:
         known = {kind: self._mean(found) for kind, found in self.seconds.items()}
-        done = sum(mean * len(self.seconds[kind]) for kind, mean in known.items())
-        if done <= 0:
+        if not any(known.values()):
             return 0.0
         workers = max(1, self.jobs)
-        clock = workers * (self.counted - self.started) / done  # seconds of a worker for one of its fits
-        takes = {kind: clock * self._takes(kind, known) for kind, fits in self.left.items() if fits > 0}
+        # Fits that are counted late, several at once, seem to have taken more than there was.
+        scale = min(1.0, workers * (self.counted - self.started) / self.spent)
+        on_top = {kind: self._mean(found) for kind, found in self.on_top.items()}
+        usual = fmean(on_top.values()) if on_top else 0.0
+        takes = {
+            kind: scale * (self._takes(kind, known) + on_top.get(kind, usual))
+            for kind, fits in self.left.items()
+            if fits > 0
+        }
         missing = sorted((takes[kind] for kind in takes for _ in range(self.left[kind])), reverse=True)
         # The longest have run the longest. One that takes longer than expected is near its end all the same.
         running = [

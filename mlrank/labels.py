@@ -16,6 +16,7 @@ from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.room import check_room
 
 __all__ = [
+    "MOST_DENSE",
     "LabelMatrix",
     "TopScores",
     "as_labels",

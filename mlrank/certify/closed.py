@@ -121,6 +121,7 @@ def certify_label_space(solver: Any, model: Any, train: TrainingSet) -> Proof:
     matrix = Sc.T.astype(np.float64) @ hat.fitted(Sc) if explained else scatter.astype(np.float64)
     values, V = _top(matrix, _components(solver.n_components, S.shape[1]), S.shape[1] * EPS)
     V = V.astype(LONG)
+    V[~Sc.any(axis=0)] = 0  # nothing but rounding
     error = regression.error(_weights(model, train), Sc @ V @ V.T)
     return Proof(float(values.sum()), error, BACKWARD, scale=float(np.trace(scatter)))
 

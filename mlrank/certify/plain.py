@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 
 from mlrank.arrays import Features
 from mlrank.errors import UserError
-from mlrank.solvers.models import DualPoint, KernelModel, LinearModel, SparseLinearModel
+from mlrank.solvers.models import DualPoint, KernelModel, LinearModel, LowRankModel, SparseLinearModel
 
 __all__ = [
     "LONG",
@@ -210,7 +210,7 @@ def rows_of(model: Any, X: Features) -> LinearRows | GramRows:
     ValueError
         If the model is of another kind, or of other rows.
     """
-    if isinstance(model, (LinearModel, SparseLinearModel)):
+    if isinstance(model, (LinearModel, SparseLinearModel, LowRankModel)):
         if model.coef.shape[1] != X.shape[1]:
             raise ValueError(
                 f"the model has {model.coef.shape[1]} weights a label, the rows have {X.shape[1]} features"

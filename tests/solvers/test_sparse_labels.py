@@ -2,15 +2,22 @@
 
 import tracemalloc
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 
+from mlrank import room
+from mlrank.certify.closed import certify_label_space
+from mlrank.errors import UserError
+from mlrank.linalg import eigen
+from mlrank.linalg.eigen import largest_eigenpairs
 from mlrank.models import Fit, Predictor
 from mlrank.models.predictor import restored
 from mlrank.scaling import SCALERS
 from mlrank.solvers import SOLVERS, TrainingSet
+from mlrank.solvers.label_space import sparse as sparse_space
 from mlrank.solvers.models import top_scores
 from mlrank.thresholds import THRESHOLDS
 from tests.solvers.problems import random_problem
@@ -71,7 +78,7 @@ def test_nearest_neighbors_without_any_label_score_nothing():
         assert top_scores(model, X[:2], 3, 9).labels.tolist() == [[0, 1, 2]] * 2
 
 
-@pytest.mark.parametrize("key", ["knn"])
+@pytest.mark.parametrize("key", ["knn", "plst"])
 def test_models_of_sparse_labels_are_stored(key):
     X, Y = problem()
     train = TrainingSet(X, csr_array(Y))
@@ -93,3 +100,137 @@ def test_nearest_neighbors_of_very_many_labels_take_little_memory():
     for row in range(10):
         own = Y.indices[Y.indptr[row] : Y.indptr[row + 1]]
         assert set(own) <= set(found.labels[row][found.scores[row] > 0])
+
+
+def scatter(Y):
+    """Return Yc'Yc of labels of +1 and -1."""
+    S = np.where(Y, 1.0, -1.0)
+    S -= S.mean(axis=0)
+    return S.T @ S
+
+
+def regression_error(X, model, Y, lam):
+    """Return how far fitted scores are from those of ridge regression onto the model's directions, relative to each."""
+    V, S, Xc = model.right, np.where(Y, 1.0, -1.0), X - X.mean(axis=0)
+    Z = (S - S.mean(axis=0)) @ V
+    best = Xc @ np.linalg.solve(Xc.T @ Xc + lam * np.eye(X.shape[1]), Xc.T @ Z)
+    return (np.linalg.norm(Xc @ model.left - best, axis=0) / np.linalg.norm(Z, axis=0)).max()
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_array])
+@pytest.mark.parametrize(("b", "lam"), [(1, 0.5), (3, 0.0), (9, 2.0), (0.4, "auto")])
+def test_label_directions_of_few_labels_are_those_of_dense_ones(form, b, lam):
+    X, Y = problem()
+    dense, sparse = both(form(X), Y, "plst", n_components=b, lam=lam)
+    assert sparse.info.objective == pytest.approx(dense.info.objective, rel=1e-12)
+    assert sparse.info.notes == dense.info.notes
+    assert sparse.info.converged
+    assert sparse.decision_function(X) == pytest.approx(dense.decision_function(X), abs=1e-9)
+
+
+def many_labels():
+    X, _ = problem(n=400)
+    rng = np.random.default_rng(5)
+    shared = rng.standard_normal((400, 8)) @ rng.standard_normal((8, 300)) + rng.standard_normal((400, 300))
+    Y = shared > 4.5
+    Y[:, 7], Y[:, 8], Y[:, 9] = True, False, Y[:, 10]
+    return X, Y
+
+
+def test_label_directions_of_many_labels_are_found_by_products(monkeypatch):
+    X, Y = many_labels()
+    monkeypatch.setattr(sparse_space, "FEW_LABELS", 100)
+    monkeypatch.setattr(sparse_space, "largest", None)
+    model = SOLVERS["plst"](n_components=6, lam=0.5).fit(TrainingSet(X, csr_array(Y)))
+    monkeypatch.undo()
+    dense = SOLVERS["plst"](n_components=6, lam=0.5).fit(TrainingSet(X, Y))
+    M, V = scatter(Y), model.right
+    best = np.linalg.eigvalsh(M)[::-1][:6]
+    assert model.info.objective == pytest.approx(best.sum(), rel=1e-12)
+    assert V.T @ V == pytest.approx(np.eye(6), abs=1e-12)
+    assert not V[7:9].any()
+    residual = np.linalg.norm(M @ V - V * np.diag(V.T @ M @ V), axis=0).max() / best[0]
+    assert max(100 * residual, regression_error(X, model, Y, 0.5)) <= model.info.optimality * 1.01 + 1e-12 <= 1e-6
+    assert model.info.converged
+    assert model.decision_function(X) == pytest.approx(dense.decision_function(X), abs=1e-6)
+
+
+def test_label_directions_are_certified_apart_from_the_solver():
+    X, Y = problem()
+    solver, train = SOLVERS["plst"](n_components=3, lam=0.5), TrainingSet(X, csr_array(Y))
+    model = solver.fit(train)
+    proof = certify_label_space(solver, model, train)
+    assert proof.objective == pytest.approx(model.info.objective, rel=1e-12)
+    assert proof.certificate <= 1e-9
+    wrong = replace(model, left=model.left * 1.01)
+    assert certify_label_space(solver, wrong, train).certificate > 1e-3
+
+
+def test_label_directions_that_were_not_reached_say_so(monkeypatch):
+    X, Y = many_labels()
+    monkeypatch.setattr(sparse_space, "FEW_LABELS", 100)
+    monkeypatch.setattr(eigen, "STEPS", 2)
+    model = SOLVERS["plst"](n_components=6, lam=0.5).fit(TrainingSet(X, csr_array(Y)))
+    M, V = scatter(Y), model.right
+    values = np.diag(V.T @ M @ V)
+    residual = np.linalg.norm(M @ V - V * values, axis=0).max() / values.max()
+    assert not model.info.converged
+    assert model.info.optimality == pytest.approx(100 * residual, rel=1e-6)
+    assert model.info.objective == pytest.approx(values.sum())
+
+
+def test_label_directions_of_labels_that_do_not_differ():
+    X, Y = problem()
+    Y[:] = [True, False, True, False, False, False, False, False, True]
+    dense, sparse = both(X, Y, "plst", n_components=2)
+    assert (sparse.info.objective, sparse.info.optimality, sparse.info.converged) == (0.0, 0.0, True)
+    assert sparse.decision_function(X).tolist() == dense.decision_function(X).tolist()
+
+
+def test_label_directions_with_a_kernel_are_those_of_dense_labels():
+    X, Y = problem()
+    dense, sparse = both(X, Y, "plst", n_components=3, kernel="polynomial")
+    assert sparse.decision_function(X).tobytes() == dense.decision_function(X).tobytes()
+
+
+def test_label_directions_beyond_memory_are_refused_in_one_line(monkeypatch):
+    X, Y = large(3000, 5000, 40, 3)
+    monkeypatch.setattr(room, "available_memory", lambda: 1e8)
+    with pytest.raises(UserError, match=r"all directions of \d+ labels would take .* a smaller n_components") as caught:
+        SOLVERS["plst"](n_components=0.5).fit(TrainingSet(X, Y))
+    assert "\n" not in str(caught.value)
+    wide = csr_array((np.ones(3000), np.arange(3000), np.arange(3001)), shape=(3000, 5000))
+    with pytest.raises(UserError, match="the decomposition of 3000 rows and 5000 features would take"):
+        SOLVERS["plst"](n_components=5).fit(TrainingSet(wide, Y))
+
+
+def test_label_directions_of_very_many_labels_take_little_memory():
+    n, k = 20_000, 20_000
+    X, Y = large(n, k, 50, 1)
+    # A few labels of a tenth of the rows each, whose directions are found in a few steps.
+    some = csr_array(np.random.default_rng(1).random((n, 2)) < [0.1, 0.2])
+    Y = csr_array(Y + csr_array((some.data, some.indices, some.indptr), shape=(n, k)))
+    with peak_below(8 * n * k / 100):
+        model = SOLVERS["plst"](n_components=2).fit(TrainingSet(X, Y))
+    assert model.info.converged
+    assert (np.abs(model.right[:2]) > 0.1).any(axis=1).all()
+
+
+@pytest.mark.parametrize("kind", ["spread", "repeated", "short of rank", "nothing"])
+def test_largest_eigenpairs(kind):
+    rng, size, count = np.random.default_rng(0), 300, 12
+    A = rng.standard_normal((400, size)) * 0.98 ** np.arange(size)
+    if kind == "repeated":
+        A = np.diag(np.repeat([3.0, 2.0, 1.0], 100))
+    elif kind == "short of rank":
+        A = rng.standard_normal((400, 5)) @ rng.standard_normal((5, size))
+    elif kind == "nothing":
+        A = np.zeros((400, size))
+    M = A.T @ A
+    values, V = largest_eigenpairs(lambda U: M @ U, size, count, 1e-10)
+    best = np.linalg.eigvalsh(M)[::-1][:count]
+    assert values == pytest.approx(best, abs=1e-12 * best[0] + 1e-300)
+    assert V.T @ V == pytest.approx(np.eye(count), abs=1e-12)
+    assert np.linalg.norm(M @ V - V * values, axis=0).max() <= 2e-10 * best[0]
+    again = largest_eigenpairs(lambda U: M @ U, size, count, 1e-10)[1]
+    assert again.tobytes() == V.tobytes()

@@ -12,14 +12,22 @@ with as many components as the labels have rank it is that regression itself.
 `objective` is the maximum. It is a closed form: `optimality` is the certificate of the regression, at most 1e-6 where
 it has converged (see `mlrank.solvers.ridge`). Cost: the smaller Gram matrix of the rows and its
 eigen-decomposition, once for all settings but those of the kernel; then a k x k eigenproblem for k labels.
+
+Sparse labels stay sparse without a kernel: V is found by products with them where labels are many, in the memory of
+some 6 n_components k numbers, and its residual is part of the certificate; the weights stay two factors.
 """
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from mlrank.solvers.base import CertificateKind, TrainingSet
+from scipy.sparse import issparse
+
+from mlrank.labels import MOST_DENSE
+from mlrank.solvers.base import CertificateKind, TrainingSet, n_components_of
 from mlrank.solvers.label_space.space import LabelSpace, LabelSpaceSettings, label_space, project, signs, solved
-from mlrank.solvers.models import KernelModel, LinearModel
+from mlrank.solvers.label_space.sparse import SparseLabelSpace, project_sparse, sparse_label_space
+from mlrank.solvers.models import KernelModel, LinearModel, LowRankModel
+from mlrank.solvers.ridge import better_of
 
 __all__ = [
     "PLST",
@@ -56,22 +64,42 @@ class PLST:
     SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
+    SPARSE_LABELS: ClassVar[bool] = True
     CERTIFICATE: ClassVar[CertificateKind | None] = "backward error"
     LOADS: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:
         LabelSpaceSettings.of(self)
 
-    def prepare(self, train: TrainingSet) -> LabelSpace:
+    def prepare(self, train: TrainingSet) -> LabelSpace | SparseLabelSpace:
         """Decompose the rows, which n_components and lam share."""
+        if issparse(train.Y) and self.kernel == "linear":
+            return sparse_label_space(train)
         return label_space(train, LabelSpaceSettings.of(self), signs(train))
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
-        return LabelSpaceSettings.of(self).cost(n_samples, n_features, n_labels)
+        if self.kernel != "linear" or float(n_samples) * n_labels <= MOST_DENSE:
+            return LabelSpaceSettings.of(self).cost(n_samples, n_features, n_labels)
+        # Labels are sparse then.
+        size, cells = float(min(n_samples, n_features)), float(n_samples) * n_features
+        directions = float(n_components_of(self.n_components, n_labels))
+        products = 1000.0 * n_labels * directions
+        factors = directions * (6.0 * n_labels + 2.0 * n_samples + n_features)
+        return cells * (size + directions) + 10.0 * size**3 + products, 8.0 * (cells + 4.0 * size**2 + factors)
 
-    def fit(self, train: TrainingSet, prepared: LabelSpace | None = None) -> LinearModel | KernelModel:
-        """Find the directions of the labels and the regression onto them."""
+    def fit(
+        self, train: TrainingSet, prepared: LabelSpace | SparseLabelSpace | None = None
+    ) -> LinearModel | KernelModel | LowRankModel:
+        """Find the directions of the labels and the regression onto them.
+
+        Raises
+        ------
+        UserError
+            If labels are sparse, and what a fit needs of them takes more memory than there is.
+        """
         settings = LabelSpaceSettings.of(self)
         space = self.prepare(train) if prepared is None else prepared
+        if isinstance(space, SparseLabelSpace):
+            return better_of(lambda one: project_sparse(train, settings, one), space, lambda one: one.graded)
         return solved(space, lambda one: project(train, settings, one, explained=False))

@@ -1,0 +1,93 @@
+"""The largest eigenvalues of a large symmetric positive semi-definite matrix, known by its products."""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.linalg import eigh
+
+from mlrank.arrays import FloatArray
+from mlrank.linalg.bases import orthonormal_columns
+
+__all__ = ["largest_eigenpairs"]
+
+# Columns that are multiplied at once: an eigenvalue is found at once as often as it is repeated, up to this number.
+BLOCK = 8
+# Of the size of the matrix: directions that are this short are rounding.
+NOISE = 1e-13
+STEPS = 1000
+
+
+def largest_eigenpairs(
+    product: Callable[[FloatArray], FloatArray], size: int, count: int, tol: float, seed: int = 0
+) -> tuple[FloatArray, FloatArray]:
+    """Return the `count` largest eigenvalues and their vectors, largest first, by restarted block Lanczos.
+
+    From a random start, which has a part in every direction; a new block is made orthogonal to the whole basis, and
+    where a block has come to an end before the basis is full, random directions take its place. A full basis is
+    replaced by the best directions in it (Wu & Simon, "Thick-restart Lanczos method for large symmetric eigenvalue
+    problems", SIAM J. Matrix Anal. Appl. 22, 2000).
+
+    Parameters
+    ----------
+    product : callable
+        (size, BLOCK) ndarray -> its product with the matrix.
+    size, count : int
+        `count` is a quarter of the size at most, and that at least 32 times BLOCK.
+    tol : float
+        Residual |A v - v lambda| of each vector, relative to the largest eigenvalue, at which to stop; after STEPS
+        products the vectors are returned as they are.
+    seed : int
+        Of the random start.
+
+    Returns
+    -------
+    values : (count,) ndarray
+    vectors : (size, count) ndarray, orthonormal
+
+    Notes
+    -----
+    A basis has three times as many columns as are asked for, or 8 BLOCK more, and is copied once a restart; a product
+    comes with 8 operations for each number in it and each of BLOCK columns.
+    """
+    rng = np.random.default_rng(seed)
+    room = max(3 * count, count + 8 * BLOCK) + BLOCK
+    basis, small = np.zeros((size, room)), np.zeros((room, room))
+    block, used = orthonormal_columns(rng.standard_normal((size, BLOCK)))[0], 0
+    for step in range(1, STEPS + 1):
+        new = slice(used, used + BLOCK)
+        basis[:, new], used = block, used + BLOCK
+        known = basis[:, :used]
+        rest, part = _outside(product(block), known)
+        small[:used, new], small[new, :used] = part, part.T
+        if used + BLOCK > room or step == STEPS:
+            values, turn = eigh(small[:used, :used], check_finite=False)
+            values, turn = values[::-1], turn[:, ::-1]
+            residual = np.linalg.norm(rest @ turn[new, :count], axis=0).max()
+            if residual <= tol * values[0] or step == STEPS:
+                return values[:count], known @ turn[:, :count]
+        block = _next_block(rest, known, NOISE * float(np.abs(small[:used, :used]).max()), rng)
+        if used + BLOCK > room:
+            used = count + BLOCK
+            basis[:, :used] = known @ turn[:, :used]
+            small[:] = 0.0
+            small[:used, :used] = np.diag(values[:used])
+    raise AssertionError("the last step returns")
+
+
+def _outside(V: FloatArray, basis: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return V less its part in the span of an orthonormal basis, and that part's coefficients; twice is enough."""
+    first = basis.T @ V
+    V = V - basis @ first
+    second = basis.T @ V
+    return V - basis @ second, first + second
+
+
+def _next_block(rest: FloatArray, basis: FloatArray, noise: float, rng: np.random.Generator) -> FloatArray:
+    """Return BLOCK orthonormal columns outside the basis, which span `rest` but for what is noise in it."""
+    Q, R = orthonormal_columns(rest)
+    left, values, _ = np.linalg.svd(R)
+    found = Q @ left[:, values > noise]
+    filled = np.hstack([found, rng.standard_normal((len(rest), rest.shape[1] - found.shape[1]))])
+    # A random column is longer than it must be beside others to lose no digits.
+    filled = orthonormal_columns(_outside(filled, basis)[0])[0]
+    return orthonormal_columns(_outside(filled, basis)[0])[0]

@@ -28,6 +28,7 @@ Cost: some 5 to 10 steps a label, more for a C at which labels are parted withou
 References: those of one_vs_rest/logistic.py.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -37,6 +38,8 @@ from scipy.sparse import issparse
 from mlrank.arrays import FloatArray
 from mlrank.labels import label_counts
 from mlrank.solvers.base import (
+    WHOLE,
+    Block,
     CertificateKind,
     FitInfo,
     TrainingSet,
@@ -46,7 +49,7 @@ from mlrank.solvers.base import (
     relative_gap,
 )
 from mlrank.solvers.models import DualPoint, LinearModel, SparseLinearModel
-from mlrank.solvers.one_vs_rest import LogisticRows, MachineRows, pruned
+from mlrank.solvers.one_vs_rest import LabelMachines, LogisticRows, MachineRows, join_machines, pruned
 from mlrank.solvers.scales import scale_notes
 
 __all__ = ["Logistic"]
@@ -128,12 +131,20 @@ class Logistic:
 
     def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> LinearModel | SparseLinearModel:
         """Fit one regression for each label of `train`."""
+        return self.join(train, [self.fit_block(train, WHOLE, prepared)])
+
+    def fit_block(self, train: TrainingSet, block: Block, prepared: Prepared | None = None) -> LabelMachines:
+        """Return the regressions of a block of labels; see `fit`."""
         rows = self.prepare(train) if prepared is None else prepared
-        found = rows.fit(self.C, self.tol, int(self.max_iter))
+        return LabelMachines(rows.labels_of(block), rows.fit(self.C, self.tol, int(self.max_iter), block))
+
+    def join(self, train: TrainingSet, parts: Sequence[LabelMachines]) -> LinearModel | SparseLinearModel:
+        """Return the model of the regressions of all blocks."""
+        labels, found = join_machines(parts)
         weights, intercept = np.zeros((train.n_labels, train.n_features)), _log_odds(train)
-        weights[rows.mixed], intercept[rows.mixed] = found.W, found.b
+        weights[labels], intercept[labels] = found.W, found.b
         beta = np.zeros((train.n_samples, train.n_labels))
-        beta[:, rows.mixed] = found.beta.T
+        beta[:, labels] = found.beta.T
         gap = relative_gap(float(found.primal.sum()), float(found.dual.sum()))
         reached = gap <= self.tol
         info = FitInfo(int(found.n_iter.sum()), float(found.primal.sum()), gap, reached, scale_notes(train, reached))

@@ -72,6 +72,7 @@ def config_of(folder, solver):
     [
         "binary_svm, C: [0.5, 2]",
         "binary_svm, kernel: rbf",
+        "logistic, C: [0.5, 2]",
         "svm_perf",
         "svm_perf, kernel: rbf",
         "label_tree, leaf: 4, branching: 2",

@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
 from mlrank.solvers import SOLVERS, TrainingSet, logistic
+from mlrank.solvers.base import Block
 from mlrank.solvers.one_vs_rest import LogisticRows, MachineRows, conjugate
 from mlrank.solvers.one_vs_rest.conjugate import sparse_curvature
 from mlrank.solvers.one_vs_rest.logistic import entropies, log_losses
@@ -189,3 +190,23 @@ def test_rows_go_where_their_systems_are_cheap(monkeypatch):
 def test_a_bias_of_no_kind_is_refused():
     with pytest.raises(ValueError, match="bias must be one of free, augmented, found 'auto'"):
         Logistic(bias="auto")
+
+
+@pytest.mark.parametrize("C", [0.5, 500.0])
+def test_blocks_of_labels_give_the_bytes_of_a_whole_fit(given, monkeypatch, C):
+    """On rows of each kind, of which the contract tries one."""
+    monkeypatch.setattr(conjugate, "LANES", 2)
+    monkeypatch.setattr("mlrank.solvers.one_vs_rest.rows.CELLS", 1)
+    monkeypatch.setattr("mlrank.solvers.one_vs_rest.rows.LEAST", 2)
+    X, Y = random_problem(n=60, k=7)
+    Y[:, 2], Y[:, 4] = True, False
+    train, solver = TrainingSet(given(X), Y), Logistic(C=C)
+    whole = solver.fit(train)
+    for count in (2, 3, 5):  # of the five blocks two have nothing to solve
+        parts = [solver.fit_block(train, Block(number, count)) for number in range(count)]
+        assert sum(len(part.labels) for part in parts) == 5
+        joined = solver.join(train, parts)
+        assert joined.info == whole.info
+        for one, other in ((joined.coef, whole.coef), (joined.intercept, whole.intercept)):
+            assert one.tobytes() == other.tobytes()
+        assert joined.dual_point.beta.tobytes() == whole.dual_point.beta.tobytes()

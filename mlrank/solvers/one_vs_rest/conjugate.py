@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 from mlrank.arrays import Features, FloatArray, IntArray
 from mlrank.compiled import njit
 from mlrank.linalg.sums import column_offsets, less_offsets
-from mlrank.solvers.base import TrainingSet
+from mlrank.solvers.base import WHOLE, Block, TrainingSet
 from mlrank.solvers.one_vs_rest.kernels import SignArray, SingleArray
 from mlrank.solvers.one_vs_rest.logistic import NewtonSteps
 from mlrank.solvers.one_vs_rest.newton import STEPS
@@ -140,16 +140,24 @@ class LogisticRows:
         self.first = RATIO ** float(np.round(np.log(max(square, 1e-300)) / -np.log(RATIO)))
         self._stages: list[list[FloatArray]] = [[] for _ in range(0, len(self.mixed), LANES)]
 
-    def fit(self, C: float, tol: float, max_iter: int) -> Machines:
-        """Return machines for the labels `mixed`, in their order."""
-        places = range(0, len(self.mixed), LANES)
-        parts = [self._fit(number, self.mixed[at : at + LANES], C, tol, max_iter) for number, at in enumerate(places)]
+    def labels_of(self, block: Block) -> IntArray:
+        """Return the labels of the machines in a block."""
+        return np.concatenate([self.mixed[:0], *(labels for _, labels in block.of(self._parts()))])
+
+    def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> Machines:
+        """Return machines for the labels of a block, in their order."""
+        parts = [self._fit(number, labels, C, tol, max_iter) for number, labels in block.of(self._parts())]
         n, m = self.given.shape
         if not parts:
             empty = np.empty(0)
             return Machines(np.empty((0, m)), empty, empty, empty, np.empty(0, dtype=int), np.empty((0, n)))
         values = (np.concatenate([np.asarray(part[place]) for part in parts]) for place in range(6))
         return Machines(*values)
+
+    def _parts(self) -> list[tuple[int, IntArray]]:
+        """Return the labels whose machines lie side by side, numbered."""
+        places = range(0, len(self.mixed), LANES)
+        return [(number, self.mixed[at : at + LANES]) for number, at in enumerate(places)]
 
     def _fit(self, number: int, labels: IntArray, C: float, tol: float, max_iter: int) -> Machines:
         S = self._signs.of(labels)

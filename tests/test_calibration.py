@@ -171,7 +171,7 @@ def test_a_table_says_which_scores_are_probabilities(finished):
     (table,) = build_tables(folder.runs(), ["brier"])
     notes = "\n".join(table.notes)
     assert "scores calibrated by sigmoid, fitted to heldout scores, for Sigmoid" in notes
-    assert "Margins: brier undefined on 1 of 1 splits, as its scores are no probabilities" in notes
+    assert "brier undefined for Margins, whose scores are no probabilities" in notes
     assert [row.cells[0].value is None for row in table.rows] == [True, False, False, False]
 
 

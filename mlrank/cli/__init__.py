@@ -128,7 +128,7 @@ def _misused(error: TyperException) -> str:
     """Name the option or argument that is missing or wrong, and the command whose help describes it."""
     describe, context = getattr(error, "format_message", error.__str__), getattr(error, "ctx", None)
     command = context.command_path if context else "mlrank"
-    message = " ".join(describe().split()).rstrip(".").removeprefix("Invalid value: ")
+    message = " ".join(describe().split()).rstrip(".").removeprefix("Invalid value: ").replace(": Value error, ", ": ")
     return f"{message} (see {command} --help)"
 
 

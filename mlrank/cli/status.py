@@ -23,7 +23,7 @@ _HASHED = {
     "known": "the label entries that are known",
 }
 NOT_RUN, SAME = "not run yet", "nothing has changed since it was run"
-RUN_HELP = "Results folder of an experiment, or its YAML file."
+RUN_HELP = "Results folder of an experiment, or its YAML file, or the name of an example."
 
 
 def status(
@@ -66,9 +66,10 @@ def status(
 def open_run(place: Path, results: Path) -> tuple["ExperimentConfig", "RunFolder"]:
     """Return the configuration and the results folder that a user's RUN names."""
     from mlrank.config import load_config, load_stored_config
+    from mlrank.config.loading import is_example
     from mlrank.records import RunFolder
 
-    if place.is_file():
+    if place.is_file() or is_example(place):
         config = load_config(place)
         return config, RunFolder.of(results, config.name)
     folder = RunFolder.open(place)

@@ -147,6 +147,9 @@ def table(
     if out is not None:
         raise UserError("--out goes with --tidy; other tables are printed: mlrank table RUN --format csv > FILE")
     format = format or TableFormat.rich
+    for name in ("--label", "--wide", "--narrow", "--siunitx"):
+        if shape[name] and format is not TableFormat.latex:
+            raise UserError(f"{name} goes with --format latex, found {format.value}")
     if format is TableFormat.parquet:
         raise UserError("parquet is a format of --tidy tables")
     if layout is not None:

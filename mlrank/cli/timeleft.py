@@ -22,11 +22,12 @@ OVERDUE_PART = 0.1
 class TimeLeft:
     """A forecast, as text: "about 0:02:10 left"; nothing while it is too early for one, and when all is done.
 
-    A worker is at a fit for the seconds of the fit and for what comes on top of it by the clock. Fits of a kind, such as a
-    method on a data set, take alike. A kind of which none is done yet takes as long as others of its group, such as the
-    method on other data, or else as all others, for each operation that a cost model counts. What comes on top does not
-    grow with that. The first fits of a kind, one for each worker, do not count for it: most of what came on top of them
-    was to load and compile code, which happens once. Text is made by one thread while fits are counted by another.
+    A worker is at a fit for the seconds of the fit and for what comes on top of it by the clock. Fits of a kind, such
+    as a method on a data set, take alike. A kind of which none is done yet takes as long as others of its group, such
+    as the method on other data, or else as all others, for each operation that a cost model counts. What comes on top
+    does not grow with that. The first fits of a kind, one for each worker, do not count for it: most of what came on
+    top of them was to load and compile code, which happens once. Text is made by one thread while fits are counted by
+    another.
     """
 
     def __init__(self, jobs: int, clock: Callable[[], float] = time.monotonic) -> None:

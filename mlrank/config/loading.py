@@ -27,7 +27,7 @@ from mlrank.imported import is_path
 from mlrank.resources import shipped
 from mlrank.yamlfile import Document, FileErrors, document_of, parse_yaml, read_yaml
 
-__all__ = ["config_of", "load_config", "load_stored_config", "parse_config", "stored_config_of"]
+__all__ = ["config_of", "is_example", "load_config", "load_stored_config", "parse_config", "stored_config_of"]
 
 # A folder with one of these files is the results folder of an experiment.
 RESULTS_MARKS = ("planned.json", "environment.json", "trials.jsonl")
@@ -68,11 +68,14 @@ def load_config(path: Path | str) -> ExperimentConfig:
     """
     path = Path(path)
     if not path.exists() and (example := shipped("configs") / f"{path.stem}.yaml").is_file():
-        if path.name != path.stem or path.parent != Path():
+        if not is_example(path):
             message = f"there is no such file; the example of this name is {example}, or say {path.stem} alone"
             raise UserError(message, path)
         # The name of an example stands for it.
         path = example
+    elif not path.exists() and path.name == path.stem and path.parent == Path():
+        examples = [example.stem for example in shipped("configs").glob("*.yaml")]
+        raise UserError(unknown_name("file or example", path.name, examples))
     if not any((path.parent / mark).is_file() for mark in RESULTS_MARKS):
         return parse_config(read_yaml(path), path)
     config = load_stored_config(path)
@@ -88,6 +91,12 @@ def load_config(path: Path | str) -> ExperimentConfig:
                 path,
             )
     return config
+
+
+def is_example(path: Path) -> bool:
+    """Return whether a path is the name of an example, such as "quickstart", and of nothing that is there."""
+    alone = path.name == path.stem and path.parent == Path()
+    return alone and not path.exists() and (shipped("configs") / f"{path.name}.yaml").is_file()
 
 
 def load_stored_config(path: Path | str) -> ExperimentConfig:

@@ -91,10 +91,10 @@ class BinarySVM:
     C : float
         Weight of the loss, above 0.
     kernel : str
-        A key of KERNELS, or "precomputed": the rows of X then are those of the kernel matrix. The squared hinge loss is
-        linear only.
+        linear, rbf, polynomial, chi2 or additive_chi2; or precomputed: the rows of X then are those of the kernel
+        matrix. The squared hinge loss is linear only.
     gamma, degree, coef0 : float, int, float
-        Of the kernel.
+        Of the kernel: exp(-gamma D) for rbf and chi2, (gamma x'z + coef0)^degree for polynomial.
     loss : {"hinge", "squared_hinge"}
         The first is LIBSVM's, the second LIBLINEAR's, and faster on many rows.
     tol : float

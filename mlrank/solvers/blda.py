@@ -10,7 +10,7 @@ mean m_k carrying label k and the mean m of all these copies::
 
 It is ordinary discriminant analysis of rows repeated once for each label. Rows without labels and labels without rows
 count for nothing. S_w^+ of a singular S_w throws away the directions in which classes do not scatter, often the best
-ones; S_t^+ keeps them, and gives the same directions where S_w is regular on the range of S_t (erratum 4.8).
+ones; S_t^+ keeps them, and gives the same directions where S_w is regular on the range of S_t.
 
 `objective` is the maximum. It is a closed form: with U and its eigenvalues, `optimality` is the larger of the entries
 of U'DU - I and, for each direction u, |S_b u - eigenvalue D u| / |S_b u|, by products with the rows as they were given

@@ -155,7 +155,8 @@ class SharedSubspace:
     rank : int or "auto"
         Dimension of the subspace, 0 or above; "auto" is `default_rank`. Beyond the rank of X'Y alpha has no effect.
     kernel, gamma, degree, coef0 : str, float, int, float
-        A key of KERNELS and its constants, or "precomputed": the rows of X then are those of the kernel matrix.
+        linear, rbf, polynomial, chi2 or additive_chi2, with exp(-gamma D) for rbf and chi2 and (gamma x'z +
+        coef0)^degree for polynomial; or precomputed: the rows of X then are those of the kernel matrix.
 
     References
     ----------

@@ -122,6 +122,7 @@ def _best_alone(done: Methods) -> bool:
 
 def _metrics(done: Methods, metrics: Sequence[str]) -> Iterator[str]:
     """Note where a metric left labels or rows out, or was undefined on a whole split."""
+    improbable: dict[str, list[str]] = {}
     for metric in metrics:
         if not METRICS[metric].of_best and _best_alone(done):
             continue  # another note says why no run has it
@@ -132,12 +133,16 @@ def _metrics(done: Methods, metrics: Sequence[str]) -> Iterator[str]:
         yield from _counts(metric, values)
         for method, found in values.items():
             undefined = sum(value.value is None for value in found)
-            if undefined:
-                why = ", as its scores are no probabilities" if METRICS[metric].needs == "probabilities" else ""
-                yield f"{method}: {metric} undefined on {undefined} of {len(found)} splits{why}"
+            if undefined == len(found) > 0 and METRICS[metric].needs == "probabilities":
+                improbable.setdefault(method, []).append(metric)
+            elif undefined:
+                yield f"{method}: {metric} undefined on {undefined} of {len(found)} splits"
             if len(found) < len(done[method]):
                 absent = len(done[method]) - len(found)
                 yield f"{method}: {metric} not stored on {absent} of {len(done[method])} splits"
+    for names in dict.fromkeys(map(tuple, improbable.values())):
+        alike = [method for method, found in improbable.items() if tuple(found) == names]
+        yield f"{', '.join(names)} undefined for {', '.join(alike)}, whose scores are no probabilities"
 
 
 def _counts(metric: str, values: Mapping[str, Sequence[MetricRecord]]) -> Iterator[str]:

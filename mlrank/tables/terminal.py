@@ -117,7 +117,9 @@ def _records(header: Sequence[str], rows: Sequence[Sequence[Styled]]) -> "Iterat
     from rich.text import Text
 
     names = [" ".join(name.split()) for name in header[1:]]
-    longest = min(_LONGEST_NAME, 2 + max(map(cell_len, names), default=0))
+    # The words of a name stay whole, and the arrow with the last of them.
+    words = max((cell_len(word) for name in names for word in re.split(r"\s+(?![↑↓])", name)), default=0)
+    longest = 2 + max(words, min(_LONGEST_NAME - 2, max(map(cell_len, names), default=0)))
     for place, (first, *others) in enumerate(rows):
         if place:
             yield Text()

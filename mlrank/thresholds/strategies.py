@@ -147,7 +147,7 @@ class SVRMidpoint:
 class SVRMinError:
     """Learn a threshold h(x) with the fewest wrong labels on the training rows by the regression of SVRMidpoint.
 
-    The Rank-HLapSVM paper cites Elisseeff and Weston for its target and prints another (ERRATA 0.18); this is theirs,
+    The Rank-HLapSVM paper cites Elisseeff and Weston for its target and prints another; this is theirs,
     in the form that their method is commonly programmed in (`mlrank.thresholds.targets.min_error`).
 
     Parameters

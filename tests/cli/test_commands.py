@@ -341,3 +341,19 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(mlrank, tmp_path
     code, _, err = mlrank("train", config, "--jobs", 1)
     assert code == 0
     assert f"50 fits, {kept} of them already done" in err
+
+
+def test_options_for_latex_are_refused_without_it(mlrank, tmp_path):
+    write_config(tmp_path / "c.yaml")
+    assert mlrank("train", "c.yaml", "--jobs", "1", "--quiet")[0] == 0
+    (folder,) = (tmp_path / "results").iterdir()
+    for option in (["--wide"], ["--narrow"], ["--siunitx"], ["--label", "tab:x"]):
+        code, out, err = mlrank("table", folder, *option)
+        assert (code, out, err) == (1, "", f"mlrank: {option[0]} goes with --format latex, found rich\n")
+        assert mlrank("table", folder, *option, "--format", "latex")[0] == 0
+
+
+def test_a_choice_that_is_none_is_one_plain_line(mlrank):
+    code, _, err = mlrank("table", "r", "--format", "latx")
+    assert code == 1
+    assert err.startswith("mlrank: Invalid value for '--format' / '-f': 'latx' is not one of 'rich', 'md', 'latex'")

@@ -71,12 +71,12 @@ def test_the_time_left_is_that_of_the_work_done_for_the_work_missing():
     found.clock.now = 20.0
     found.notify(trial(A, 10.0))
     # One fit of 10 s was done after 20, 10 of them to load code; missing are 9 of its method, and 6 of one that is not
-    # known yet, taken for such. The other worker has been at one for 20 s, so that 2 s are left of it: (14 * 10 + 2) / 2.
+    # known yet, taken for such. The other worker has been at one for 20 s, so 2 s are left of it: (14 * 10 + 2) / 2.
     assert str(found.left) == "about 0:01:11 left"
     found.notify(trial(A, 30.0, error="it failed"))
     found.notify(trial(B, 100.0))
     found.clock.now = 23.0
-    # 140 s of fits and the 10 s of loading seem to have been in 40 s of two workers; missing are 8 of 20 s, half of them
+    # 140 s of fits and 10 s of loading seem to have been in 40 s of two workers; missing are 8 of 20 s, half of them
     # on another split, and 5 of 100 s; two run for 3 s. It counts 1 - exp(-1) after 3 s.
     now = ((8 * 20 + 5 * 100) * 40 / 150 - 2 * 3) / 2
     assert str(found.left) == in_words(math.exp(-1) * (71 - 3) + (1 - math.exp(-1)) * now)
@@ -136,7 +136,7 @@ def test_kinds_that_are_not_known_yet_take_what_the_cost_model_says():
 @pytest.mark.parametrize("seed", range(6))
 def test_the_time_left_is_within_three_times_of_the_truth_after_the_first_tenth(seed, jobs):
     # Three methods on two data sets, of work over three orders of magnitude, in the order of a run: the cost model is
-    # wrong by up to 1.6 times for a method, fits of a kind differ by a third, workers load code for 100 s in each method,
+    # wrong by up to 1.6 times for a method, fits of a kind differ by a third, workers load code for 100 s a method,
     # and each fit has a fifth of a second on top.
     rng = np.random.default_rng(seed)
     clock = Clock()

@@ -179,3 +179,19 @@ def test_a_folder_of_an_older_version_is_told_and_left_alone(mlrank, tmp_path, w
 
 def test_status_where_nothing_was_run_is_one_line(mlrank):  # noqa: F811
     assert mlrank("status") == (1, "", "mlrank: results: no experiment was run here yet\n")
+
+
+def test_the_name_of_an_example_is_that_of_its_run(mlrank):  # noqa: F811
+    # Also where nothing of that name lies in the folder.
+    assert mlrank("why", "quickstart", "Rank-SVM") == (0, "yeast / official / Rank-SVM: not run yet\n", "")
+    code, out, err = mlrank("status", "quickstart", "--json")
+    assert (code, err) == (0, "")
+    assert [state["method"] for state in json.loads(out)["quickstart"]] == ["Binary-SVM", "Rank-SVM", "Rank-HLapSVM"]
+    assert mlrank("why", "nothing") == (1, "", "mlrank: nothing: there is no such results folder\n")
+
+
+def test_a_name_near_that_of_an_example_is_told(mlrank):  # noqa: F811
+    code, out, err = mlrank("train", "quickstar")
+    assert (code, out) == (1, "")
+    assert err.startswith("mlrank: unknown file or example 'quickstar'. Did you mean 'quickstart'?")
+    assert err.count("\n") == 1

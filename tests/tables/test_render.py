@@ -7,10 +7,11 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from rich.console import Console
 
 from mlrank.metrics import METRICS
 from mlrank.records import RunFolder
-from mlrank.tables import GridLayout, arrange, build_tables, render, render_grids, to_rich, write_tables
+from mlrank.tables import GridLayout, arrange, build_tables, render, render_grids, rows_to_rich, to_rich, write_tables
 from mlrank.tables.markup import latex, markdown
 
 SHOWN = ["f1_macro", "ranking_loss"]
@@ -398,3 +399,14 @@ def test_the_kind_of_a_certificate_is_shown_beside_it(make, kind, shown):
     ((row),) = csv.DictReader(io.StringIO(render(table, "csv")))
     assert row["certificate_kind"] == (kind or "")
     assert cells(render(table, "md").splitlines()[4])[-1] == shown
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_the_name_of_a_column_is_never_cut_inside_a_word(width):
+    name = "expected_calibration_error ↓"
+    header = ("method", *[name] * 5, "lrap ↑")
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    for part in rows_to_rich(header, [[("A", ""), *[("0.1234", "")] * 6]], "lrrrrrr", width):
+        console.print(part)
+    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    assert lines == ["A", *[f"  {name}  0.1234"] * 5, f"  {'lrap ↑':{len(name)}}  0.1234"]

@@ -102,27 +102,27 @@ class HypergraphSpectral:
     n_neighbors : int
         Of the head "knn".
     kernel, gamma, degree, coef0 : str, float, int, float
-        A key of KERNELS and its constants.
+        linear, rbf, polynomial, chi2 or additive_chi2, with exp(-gamma D) for rbf and chi2 and (gamma x'z +
+        coef0)^degree for polynomial.
     weights : {"equal", "distance"}
-        Hyperedge weights: 1, since the paper leaves them open (erratum 2.3), or exp(-nu * mean squared distance within
+        Hyperedge weights: 1, since the paper leaves them open, or exp(-nu * mean squared distance within
         the label), as Rank-HLapSVM has them.
     nu : float
         Of weights "distance".
     algorithm : {"reduced", "printed"}
-        The small eigenproblem, or for method "exact" the paper's of n_features rows (erratum 2.7).
+        The small eigenproblem, or for method "exact" the paper's of n_features rows.
     backend : {"auto", "direct", "iterative"}
         How ridge systems are solved; "auto" goes by size, and by how many steps are foretold.
     bias : {"centered", "augment"}
         A free bias, by centering that leaves sparse rows sparse; or for method "lstsq" a column of ones, whose weight
-        is penalized like the others, as eq. 30 has it (erratum 2.8).
+        is penalized like the others, as eq. 30 has it.
     center_H0 : bool
-        Whether Theorem 4.2 is applied to the centered factor of S, as it assumes, or, False, to the factor as printed
-        (erratum 2.4). Method "exact" does not depend on it.
+        Whether Theorem 4.2 is applied to the centered factor of S, as it assumes, or, False, to the factor as printed.
+        Method "exact" does not depend on it.
     fill : {"rank", "k"}
-        For method "lstsq", as many targets as the factor's rank, or n_labels as printed, the rest arbitrary
-        (erratum 2.5).
+        For method "lstsq", as many targets as the factor's rank, or n_labels as printed, the rest arbitrary.
     scale : {"metric", "unit"}
-        For method "exact", columns of W with W'(Xc'Xc + lam I)W = I, or of length one (erratum 2.9).
+        For method "exact", columns of W with W'(Xc'Xc + lam I)W = I, or of length one.
     tol : float
         Relative residual at which to stop.
     max_iter : int

@@ -46,7 +46,8 @@ class CPLST:
         Ridge weight in the regression and in H, 0 or above; "auto" is plain regression made safe:
         1e-6 trace(Xc'Xc) / n_features.
     kernel, gamma, degree, coef0 : str, float, int, float
-        A key of KERNELS and its constants; with a kernel H is K(K + lam I)^-1.
+        linear, rbf, polynomial, chi2 or additive_chi2, with exp(-gamma D) for rbf and chi2 and (gamma x'z +
+        coef0)^degree for polynomial; with a kernel H is K(K + lam I)^-1.
     hat_bias : {"center", "none", "ones"}
         The rows of which H is made.
 

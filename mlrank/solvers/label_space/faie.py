@@ -84,7 +84,8 @@ class FaIE:
     coding : {"auto", "zero_one", "signs"}
         "auto" is "zero_one" where all labels are known, and "signs" with 0 for the missing ones otherwise.
     kernel, gamma, degree, coef0 : str, float, int, float
-        A key of KERNELS and its constants; with a kernel H is K(K + lam I)^-1.
+        linear, rbf, polynomial, chi2 or additive_chi2, with exp(-gamma D) for rbf and chi2 and (gamma x'z +
+        coef0)^degree for polynomial; with a kernel H is K(K + lam I)^-1.
     hat_bias : {"center", "none", "ones"}
         H is made of centered rows, rows as they are, or rows with a column of ones.
 

@@ -47,7 +47,8 @@ class PLST:
     lam : float or "auto"
         Ridge weight, 0 or above; "auto" is plain regression made safe: 1e-6 trace(Xc'Xc) / n_features.
     kernel, gamma, degree, coef0 : str, float, int, float
-        A key of KERNELS and its constants; with a kernel the regression is kernel ridge regression.
+        linear, rbf, polynomial, chi2 or additive_chi2, with exp(-gamma D) for rbf and chi2 and (gamma x'z +
+        coef0)^degree for polynomial; with a kernel the regression is kernel ridge regression.
 
     References
     ----------

@@ -191,7 +191,8 @@ class MLLOC:
     lam2 : float
         Weight of the distance between label sets and prototypes, 0 or above.
     kernel, gamma, degree, coef0 : str, float, int, float
-        A key of KERNELS and its constants, of the part of the machines that depends on x.
+        linear, rbf, polynomial, chi2 or additive_chi2, with exp(-gamma D) for rbf and chi2 and (gamma x'z +
+        coef0)^degree for polynomial, of the part of the machines that depends on x.
     scale : bool
         Whether columns are divided by their standard deviation, which codes in [0, 1] assume.
     coding : {"signs", "zero_one"}

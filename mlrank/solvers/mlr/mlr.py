@@ -184,21 +184,21 @@ class MultiLabelRanking:
     C : float
         Weight of the loss, above 0. It multiplies a sum over examples.
     kernel : str
-        A key of KERNELS, or "precomputed": the rows of X then are those of the kernel matrix. The paper's is "chi2", on
-        histograms that sum to 1 (`scale: l1`).
+        linear, rbf, polynomial, chi2 or additive_chi2; or precomputed: the rows of X then are those of the kernel
+        matrix. The paper's is "chi2", on histograms that sum to 1 (`scale: l1`).
     gamma, degree, coef0 : float, int, float
-        Of the kernel. The paper's sigma is read as gamma, exp(-gamma D) (erratum 3.8); with a factor 1/2 in D the same
-        kernels have gammas half as large.
+        Of the kernel: exp(-gamma D) for rbf and chi2, (gamma x'z + coef0)^degree for polynomial. The paper's
+        sigma is read as gamma; with a factor 1/2 in D the same kernels have gammas half as large.
     formulation : {"approximate", "exact"}
         Eq. 13, or problem (4).
     halve : bool
-        For the paper's sake (erratum 3.1): iterate eq. 14 to 16 as printed.
+        For the paper's sake: iterate eq. 14 to 16 as printed.
     bias : {"none", "augmented"}
-        None, as in the paper, or a penalized one for each label, K + 1 (erratum 3.8).
+        None, as in the paper, or a penalized one for each label, K + 1.
     correlation : float
         Smoothing over labels that occur together, from 0 (none) to below 1.
     C_convention : {"eq4", "eq2"}
-        Whose C is given (erratum 3.2): that of eq. 4 and 13, or that of eq. 2, a quarter of it.
+        Whose C is given: that of eq. 4 and 13, or that of eq. 2, a quarter of it.
     tol : float
         Relative duality gap at which to stop.
     max_iter : int

@@ -11,10 +11,10 @@ the exponential: far from all training rows, where the formula as printed divide
 
 A training row is not its own neighbor when the threshold of a label is learned from the training scores (eq. 6, 7;
 threshold "adaptive_f"): ``model.training_scores()`` leaves it out, while ``decision_function`` takes any row for a new
-one (erratum 4.3). A row that stands in the data twice is still its double's neighbor.
+one. A row that stands in the data twice is still its double's neighbor.
 
 Rows without labels are nobody's neighbors, a label without rows scores -1, and where no label has a row every label
-scores 0. A label with fewer than b rows sums over those it has, and so scores lower (erratum 4.5). Nothing is iterated:
+scores 0. A label with fewer than b rows sums over those it has, and so scores lower. Nothing is iterated:
 there is neither an objective nor a certificate. The distances are exact and their computation is shared by all labels,
 see `ClassNeighbors`: n_scored * n_train * (n_features + labels per row) operations.
 """
@@ -148,7 +148,7 @@ class BalancedKNN:
         b of the paper: neighbors of each label.
     width : float or None
         sigma of the paper, which gives no value; None takes the median squared distance of a training row to the
-        nearest other one (erratum 4.2).
+        nearest other one.
     project : BLDA, mapping of its settings, or None
         A projection that the rows go through first. A configuration has `project:` for any solver instead.
     width_power : {1, 2}
@@ -156,7 +156,7 @@ class BalancedKNN:
     aggregate : {"sum", "mean"}
         "mean" divides s_k by the number of rows, so that labels with fewer than n_neighbors do not score lower.
     self_neighbor : bool
-        Whether a training row counts as its own neighbor in `training_scores`, as the paper does (erratum 4.3).
+        Whether a training row counts as its own neighbor in `training_scores`, as the paper does.
 
     References
     ----------

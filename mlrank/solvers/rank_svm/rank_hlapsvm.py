@@ -61,16 +61,17 @@ class RankHLapSVM:
     nu : float
         Decay of the hyperedge weights with intra-class distance, 0 or more; 0 weighs all labels alike.
     kernel : str
-        A key of KERNELS, or "precomputed": the rows of X then are those of the kernel matrix (eq. 27). Distances within
-        classes are between the rows of X, for a precomputed kernel those in its space.
+        linear, rbf, polynomial, chi2 or additive_chi2; or precomputed: the rows of X then are those of the kernel
+        matrix (eq. 27). Distances within classes are between the rows of X, for a precomputed kernel those in its
+        space.
     gamma, degree, coef0 : float, int, float
-        Of the kernel.
+        Of the kernel: exp(-gamma D) for rbf and chi2, (gamma x'z + coef0)^degree for polynomial.
     bias : {"augmented", "free", "none"}
         A penalized bias, as in eq. 8 (K + 1 for kernels), one that is not penalized, or none.
     algorithm, tol, max_iter, seed, order, stop, eps, C_scale
         As for RankSVM.
     distance : {"squared", "euclid"}
-        For the paper's sake (ERRATA 0.15): eq. 30 squares what its name calls a distance; "euclid" does not.
+        For the paper's sake: eq. 30 squares what its name calls a distance; "euclid" does not.
 
     References
     ----------

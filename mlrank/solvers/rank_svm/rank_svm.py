@@ -188,9 +188,10 @@ class RankSVM:
     C : float
         Weight of the loss, above 0. It multiplies a sum over rows, so it is not rescaled with their number.
     kernel : str
-        A key of KERNELS, or "precomputed": the rows of X then are those of the kernel matrix.
+        linear, rbf, polynomial, chi2 or additive_chi2; or precomputed: the rows of X then are those of the kernel
+        matrix.
     gamma, degree, coef0 : float, int, float
-        Of the kernel.
+        Of the kernel: exp(-gamma D) for rbf and chi2, (gamma x'z + coef0)^degree for polynomial.
     bias : {"augmented", "free", "none"}
         A penalized bias, as in eq. 8 (K + 1 for kernels), one that is not penalized, or none.
     algorithm : {"dcd", "frank_wolfe"}
@@ -202,13 +203,13 @@ class RankSVM:
     seed : int
         Of the order of visits.
     order : {"permuted", "cyclic"}
-        For the paper's sake (ERRATA 0.10): "cyclic" is Algorithm 1 as printed, which visits all pairs of the rows
+        For the paper's sake: "cyclic" is Algorithm 1 as printed, which visits all pairs of the rows
         1..n in this order.
     stop : {"gap", "step"}, eps : float
-        For the paper's sake (ERRATA 0.9): "step" stops as soon as a pass changes alpha by less than `eps`, as printed;
+        For the paper's sake: "step" stops as soon as a pass changes alpha by less than `eps`, as printed;
         the certificate says how far that is from the optimum.
     C_scale : {"sum", "mean"}
-        For the paper's sake (ERRATA 0.22): "mean" divides C by the number of rows.
+        For the paper's sake: "mean" divides C by the number of rows.
 
     References
     ----------

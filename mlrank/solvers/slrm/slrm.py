@@ -130,27 +130,26 @@ class SLRM:
     n_neighbors : int
         Neighbors that each row chooses.
     scale_neighbor : int
-        The neighbor whose distance is a row's scale; the paper names self-tuning alone (erratum 1.7).
+        The neighbor whose distance is a row's scale; the paper names self-tuning alone.
     symmetrize : {"max", "mutual"}
-        Whether an edge needs one end's choice or both (erratum 1.6).
+        Whether an edge needs one end's choice or both.
     width : "self_tuning" or float
-        A number is the width of all edges, exp(-distance^2 / width) (erratum 1.7).
+        A number is the width of all edges, exp(-distance^2 / width).
     loss : {"squared", "logistic", "squared_hinge"}
         The first is the paper's.
     missing : {"zero", "mask"}
-        Missing labels are targets 0 of the squared loss as the paper has it, or have no loss (erratum 1.9); with other
+        Missing labels are targets 0 of the squared loss as the paper has it, or have no loss; with other
         losses they have none.
     coding : {"signs", "zero_one"}
-        Labels as +1 and -1, or as 1 and 0 in the squared loss, where missing ones are 0 too (erratum 1.8).
+        Labels as +1 and -1, or as 1 and 0 in the squared loss, where missing ones are 0 too.
     center : bool
-        Whether labeled rows and their labels are centered, which gives scores an intercept; the paper has none
-        (erratum 1.8).
+        Whether labeled rows and their labels are centered, which gives scores an intercept; the paper has none.
     objective : {9, 8}
-        The printed equation that lam belongs to; the algorithm solves 9 (erratum 1.1).
+        The printed equation that lam belongs to; the algorithm solves 9.
     u_step : {"auto", "eigen", "products"}
         Decompose G, or solve by products; "auto" decomposes up to 3000 rows or features.
     beta : "adaptive" or float
-        Penalty; a number stays constant (erratum 1.10), and steps are then as printed, from zero.
+        Penalty; a number stays constant, and steps are then as printed, from zero.
     tol : float
         Relative duality gap at which to stop.
     max_iter : int

@@ -84,7 +84,8 @@ class SparseBayesianCS:
     budget : float
         Part of the rows that "active_in_train" knows in the end, above 0, at most 1.
     kernel, gamma, degree, coef0 : str, float, int, float
-        A key of KERNELS and its constants.
+        linear, rbf, polynomial, chi2 or additive_chi2, with exp(-gamma D) for rbf and chi2 and (gamma x'z +
+        coef0)^degree for polynomial.
     bias : {"none", "augmented"}
         Rows as they are, as published, or with a column of ones (a kernel then has one added).
     variance : {"joint", "constant"}

@@ -194,9 +194,10 @@ class SVMPerfROC:
     C : float
         Weight of the loss, above 0.
     kernel : str
-        A key of KERNELS, or "precomputed": the rows of X then are those of the kernel matrix.
+        linear, rbf, polynomial, chi2 or additive_chi2; or precomputed: the rows of X then are those of the kernel
+        matrix.
     gamma, degree, coef0 : float, int, float
-        Of the kernel.
+        Of the kernel: exp(-gamma D) for rbf and chi2, (gamma x'z + coef0)^degree for polynomial.
     C_convention : {"perf", "unit"}
         Whether C multiplies the percentage of pairs, as in the published program, or their part, as in the equation
         above.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mlrank.errors import UserError
-from mlrank.metrics import MetricValue
+from mlrank.metrics import METRICS, MetricValue
 from mlrank.records.run import RunRecord
 from mlrank.tables.build import build_tables
 from mlrank.tables.columns import RUNTIMES, arrow
@@ -332,5 +332,7 @@ def grid_of_metrics(metrics: Mapping[str, MetricValue], title: str = "", notes: 
     for name, measured in metrics.items():
         value = None if measured.value != measured.value else measured.value
         over = "all cells" if measured.unit == "all" else f"{measured.n_defined} of {measured.n_total} {measured.unit}"
+        if value is None and name in METRICS and METRICS[name].needs == "probabilities":
+            over = "none, as scores are no probabilities"
         rows.append((Shown(arrow(name)), Shown(NONE if value is None else f"{value:.4f}", value=value), Shown(over)))
     return Grid(title, ("metric", "value", "over"), "lrl", tuple(rows), tuple(notes))

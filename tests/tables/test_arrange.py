@@ -1,9 +1,12 @@
 """Grids: each number in its place whatever is by, rows and columns, with the marks and notes that belong to it."""
 
+import math
+
 import pytest
 
 from mlrank.errors import UserError
-from mlrank.tables import GridLayout, arrange, build_tables
+from mlrank.metrics import MetricValue
+from mlrank.tables import GridLayout, arrange, build_tables, grid_of_metrics
 
 SHOWN = ["f1_macro", "ranking_loss"]
 
@@ -155,3 +158,10 @@ def test_no_records_no_grids():
     assert arrange([], SHOWN, GridLayout()) == []
     assert arrange([], [], GridLayout.of(by="metric")) == []
     assert arrange([], SHOWN, GridLayout.of(by="method")) == []
+
+
+def test_metrics_of_probabilities_say_why_they_have_no_value():
+    undefined = MetricValue(math.nan, 0, 1, "all")
+    grid = grid_of_metrics({"brier": undefined, "f1_micro": undefined})
+    shown = [(value.text, over.text) for _, value, over in grid.rows]
+    assert shown == [("-", "none, as scores are no probabilities"), ("-", "all cells")]

@@ -64,8 +64,8 @@ class SparseLabelSpace:
 
     def scattered(self, V: FloatArray) -> FloatArray:
         """Return Yc'Yc V, shape (n_mixed, r)."""
-        coded = self.encoded(V)
-        found: FloatArray = 2.0 * (self.columns @ coded - np.outer(self.shares[self.mixed], coded.sum(axis=0)))
+        # Encoded rows sum to zero, so that nothing is left of the means.
+        found: FloatArray = 2.0 * (self.columns @ self.encoded(V))
         return found
 
     def directions(self, requested: int) -> tuple[FloatArray, FloatArray]:

@@ -75,8 +75,12 @@ def print_as_wide(*shown: "RenderableType") -> None:
     with console.capture() as captured:
         for part in parts:
             console.print(part)
-    for line in captured.get().splitlines():
-        print(line.rstrip())  # the last column is filled up with blanks
+    # The last column is filled up with blanks.
+    text = "\n".join(line.rstrip() for line in captured.get().splitlines())
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        raise BrokenPipeError from None  # without the number by which typer would end with exit code 1
 
 
 def _has_width(console: "Console") -> bool:

@@ -82,6 +82,7 @@ def test_a_reader_that_has_read_enough_is_no_error(width):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("metrics")
     assert max(map(len, done.stdout.splitlines())) <= int(width)
+    assert [line for line in done.stdout.splitlines() if line != line.rstrip()] == []
 
 
 @pytest.mark.parametrize("command", ["evaluate", "table", "compare", "plot", "report"])

@@ -285,7 +285,7 @@ def paragraphs(text: str) -> str:
             parts[-1] = (True, f"{parts[-1][1]}\n\n{part}")
         else:
             parts.append((formula, part))
-    return "\n\n".join(_block(part) if formula else prose(re.sub("::$", ":", part)) for formula, part in parts)
+    return "\n\n".join(_block(part) if formula else prose(part) for formula, part in parts)
 
 
 def _block(formulas: str) -> str:

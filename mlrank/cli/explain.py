@@ -132,15 +132,16 @@ def _solver_of(stored: "Stored", name: str, methods: list[str] | None) -> tuple[
 def _print(topic: "Topic") -> None:
     from rich.text import Text
 
-    from mlrank.cli.terminal import new_console
+    from mlrank.cli.grids import print_as_wide, terminal_width
 
-    console = new_console()
-    console.print(Text.assemble((topic.name, "bold"), f" ({topic.kind})"))
-    for paragraph in (topic.summary, *topic.paragraphs):
-        console.print()
-        console.print(Text(paragraph))
-    if topic.grids:
-        console.print()
+    unbound = terminal_width() is None
+    parts = [Text.assemble((topic.name, "bold"), f" ({topic.kind})")]
+    for text in (topic.summary, *topic.paragraphs):
+        for paragraph in text.split("\n\n"):
+            # What is indented are formulas, whose lines stay whole where there is room for them.
+            formula = unbound and paragraph.startswith(" ")
+            parts += [Text(), Text(paragraph, no_wrap=formula, overflow="ignore" if formula else "fold")]
+    print_as_wide(*parts, *([Text()] if topic.grids else []))
     _print_grids(topic.grids)
 
 

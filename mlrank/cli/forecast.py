@@ -73,15 +73,17 @@ def _print_table(found: list["CellForecast"]) -> None:
 
 
 def _durations(column: Sequence[float | None]) -> list[str]:
-    """Return times in the unit of the longest, each with the precision that an estimate has.
+    """Return times in the unit of the longest, with a decimal at most, as they are estimates.
 
     >>> _durations([0.0123, None, 300.0]), _durations([0.0123, 0.0])
-    (['0.0002 min', 'unknown', '5 min'], ['12 ms', '0 ms'])
+    (['<0.1 min', 'unknown', '5.0 min'], ['12 ms', '0 ms'])
     """
-    from mlrank.tables.columns import digits
+    from mlrank.tables.columns import digits_alike
 
-    size, unit = _unit(max((seconds for seconds in column if seconds is not None), default=0.0))
-    return ["unknown" if seconds is None else f"{digits(seconds / size)} {unit}" for seconds in column]
+    known = [seconds for seconds in column if seconds is not None]
+    size, unit = _unit(max(known, default=0.0))
+    show = digits_alike([seconds / size for seconds in known], most=1)
+    return ["unknown" if seconds is None else f"{show(seconds / size)} {unit}" for seconds in column]
 
 
 def _unit(seconds: float) -> tuple[float, str]:

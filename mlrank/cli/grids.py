@@ -77,10 +77,7 @@ def print_as_wide(*shown: "RenderableType") -> None:
             console.print(part)
     # The last column is filled up with blanks.
     text = "\n".join(line.rstrip() for line in captured.get().splitlines())
-    try:
-        print(text, flush=True)
-    except BrokenPipeError:
-        raise BrokenPipeError from None  # without the number by which typer would end with exit code 1
+    print(text, flush=True)
 
 
 def _has_width(console: "Console") -> bool:

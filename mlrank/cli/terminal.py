@@ -14,8 +14,9 @@ __all__ = ["new_console", "safe_output"]
 
 
 class _EscapingStream:
-    """A text stream that writes control characters as escapes.
+    """A text stream that writes control characters as escapes, and raises broken pipes without their number.
 
+    By the number typer would end with exit code 1, though a reader that has read enough, as `head` does, is no error.
     Consoles of rich write to the stream behind it, since they style text by such characters; `new_console` makes those
     that escape the text itself.
     """
@@ -24,7 +25,16 @@ class _EscapingStream:
         self.rich_proxied_file = stream
 
     def write(self, text: str) -> int:
-        return self.rich_proxied_file.write(escaped_lines(text))
+        try:
+            return self.rich_proxied_file.write(escaped_lines(text))
+        except BrokenPipeError:
+            raise BrokenPipeError from None
+
+    def flush(self) -> None:
+        try:
+            self.rich_proxied_file.flush()
+        except BrokenPipeError:
+            raise BrokenPipeError from None
 
     def writelines(self, lines: Iterable[str]) -> None:
         for line in lines:

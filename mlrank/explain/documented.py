@@ -74,10 +74,10 @@ def reflow(text: str) -> str:
     """Return a text with one line for each paragraph; what is indented, such as formulas, stays as it is.
 
     >>> reflow("a\\nb::\\n\\n    x = 1\\n    y = 2\\n\\nc")
-    'a b::\\n\\n    x = 1\\n    y = 2\\n\\nc'
+    'a b:\\n\\n    x = 1\\n    y = 2\\n\\nc'
     """
     parts = re.split(r"\n\s*\n", text.strip("\n"))
-    kept = (part if part.startswith(" ") else " ".join(part.split()) for part in parts)
+    kept = (part if part.startswith(" ") else re.sub("::$", ":", " ".join(part.split())) for part in parts)
     return "\n\n".join(kept)
 
 

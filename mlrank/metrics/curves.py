@@ -2,7 +2,7 @@
 
 From the efficient multi-label ranking paper (Bucak, Mallapragada, Jin & Jain), section 6: for each k the true and false
 positive rates over all test images make one point of the curve, whose area is taken by trapezoids from (0, 0). It
-does not say how rates are averaged (erratum 3.9). Pooled rates (`auc_rank_curve`) come nearest to its tables; means of
+does not say how rates are averaged. Pooled rates (`auc_rank_curve`) come nearest to its tables; means of
 the rows' own rates are the other reading (`auc_rank_curve_mean`), and the area of each row's own curve the third, which
 is `auc_samples`. The three agree if every row has equally many relevant labels. Pooled, a perfect ranking stays below 1
 where rows have different numbers of them: at a given k some rows have run out of relevant labels before others have.
@@ -37,11 +37,15 @@ def auc_rank_curve(
     Parameters
     ----------
     empty : its value if the rows have no relevant or no irrelevant label
-    among : "all" rows, or those with a "single" relevant label, or with several ("multi")
+    among : "all" rows, or those with a "single" relevant label, or with several ("multi"), which are counted
     """
     ranked = _ranked(Y, scores, ties)
     rows = _among(ranked, among)
-    return average(_area(ranked, rows.astype(np.float64), rows.astype(np.float64)), "all", empty)
+    pooled = average(_area(ranked, rows.astype(np.float64), rows.astype(np.float64)), "all", empty)
+    if among == "all":
+        return pooled
+    n_rows = int(rows.sum())
+    return pooled._replace(n_defined=n_rows * pooled.n_defined, n_total=n_rows, unit="rows")
 
 
 def auc_rank_curve_mean(

@@ -299,7 +299,7 @@ def map_macro(
 ) -> MetricValue:
     """Average the average precision of the labels; `empty` is that of a label without positives.
 
-    With `ties` "index" rows of equal score count in their order, as programs that sort do (erratum 4.10).
+    With `ties` "index" rows of equal score count in their order, as programs that sort do.
     """
     rankings = rankings_of(Y, scores)
     ranked = rankings.by_label if ties == "group" else by_index(rankings, axis=0).by_label

@@ -96,7 +96,9 @@ def output_format(path: Path) -> str:
     """
     ending = path.suffix.lower()
     if ending not in ENDINGS:
-        raise UserError(f"the ending tells no format to write (known: {', '.join(sorted(ENDINGS))})", path)
+        raise UserError(
+            f"the name does not say which format to write: it must end in one of {', '.join(sorted(ENDINGS))}", path
+        )
     return ENDINGS[ending]
 
 

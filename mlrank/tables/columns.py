@@ -3,13 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import METRICS
 from mlrank.records.run import TimeInfo
 
-__all__ = ["RUNTIMES", "Runtime", "arrow", "check_columns", "digits", "higher_is_better"]
+__all__ = ["RUNTIMES", "Runtime", "arrow", "check_columns", "digits_alike", "higher_is_better"]
 
 
 class Runtime(NamedTuple):
@@ -21,24 +19,36 @@ class Runtime(NamedTuple):
 
 
 def seconds_alike(values: Sequence[float]) -> Callable[[float], str]:
-    """Return what shows times in few digits and in one unit: seconds, or milliseconds if all are below a tenth of one.
+    """Return what shows times in one unit: seconds, or milliseconds if all are below a tenth of one.
 
     >>> [seconds_alike([0.0000069, 0.0123])(value) for value in (0.0000069, 0.0123)]
-    ['0.0069 ms', '12 ms']
-    >>> [seconds_alike([0.0123, 1234.5])(value) for value in (0.0123, 1.0, 12.34, 1234.5)]
-    ['0.012 s', '1 s', '12 s', '1234 s']
+    ['0.007 ms', '12.300 ms']
+    >>> [seconds_alike([0.3, 0.33, 1.0])(value) for value in (0.3, 0.33, 1.0)]
+    ['0.30 s', '0.33 s', '1.00 s']
     """
     size, unit = (1.0, "s") if max(values, default=1.0) >= 0.1 else (1e-3, "ms")
-    return lambda value: f"{digits(value / size)} {unit}"
+    show = digits_alike([value / size for value in values])
+    return lambda value: f"{show(value / size)} {unit}"
 
 
-def digits(value: float) -> str:
-    """Return a number in two digits or all before the point, without an exponent.
+def digits_alike(values: Sequence[float], most: int = 3) -> Callable[[float], str]:
+    """Return what shows numbers of 0 and above with as many decimals: `most`, or so many that the least has two digits.
 
-    >>> digits(0.0000069), digits(0.012345), digits(12.34), digits(1234.5)
-    ('0.0000069', '0.012', '12', '1234')
+    Where the largest is 100 or more, the least has one digit.
+
+    >>> [digits_alike([0.0123, 1234.5])(value) for value in (0.0123, 1.0, 1234.5)]
+    ['0.01', '1.00', '1234.50']
+    >>> [digits_alike([0.0123, 12.0], most=1)(value) for value in (0.0, 0.0123, 12.0)]
+    ['0.0', '<0.1', '12.0']
+    >>> [digits_alike([34.5, 80.0])(value) for value in (34.5, 80.0)]
+    ['34', '80']
     """
-    return f"{value:.0f}" if value >= 100 else np.format_float_positional(float(f"{value:.2g}"), trim="-")
+    above = [value for value in values if value > 0]
+    n_digits = 1 if max(above, default=0.0) >= 100 else 2
+    first = int(f"{min(above, default=1.0):.{n_digits - 1}e}".partition("e")[2])
+    decimals = min(max(n_digits - 1 - first, 0), most)
+    least = 0.1**decimals
+    return lambda value: f"<{least:.{decimals}f}" if 0 < value < least / 2 else f"{value:.{decimals}f}"
 
 
 def megabytes_alike(values: Sequence[float]) -> Callable[[float], str]:

@@ -272,16 +272,15 @@ def _label_sets(done: Methods) -> Iterator[str]:
         filled, shortened = [one.n_filled for one in found], [one.n_shortened for one in found]
         if any((*filled, *shortened)):
             rows = _span(one.n_rows for one in found)
-            bounded.append(f"{method} {_span(filled)} and {_span(shortened)} of {rows}")
+            bounded.append(f"{method} {_span(filled)} filled up and {_span(shortened)} shortened, of {rows}")
         always, never = [one.n_always for one in found], [one.n_never for one in found]
         if any((*always, *never)):
             labels = _span(one.n_labels for one in found)
-            constant.append(f"{method} {_span(always)} and {_span(never)} of {labels}")
+            constant.append(f"{method} {_span(always)} for all and {_span(never)} for none, of {labels}")
     if bounded:
-        yield f"label sets filled up or shortened to the bounds on labels, by the order of scores: {'; '.join(bounded)}"
+        yield f"label sets changed to keep the bounds on labels, by the order of scores: {'; '.join(bounded)}"
     if constant:
-        what = "labels predicted for every row though some lack them, and for no row though some have them"
-        yield f"{what}: {'; '.join(constant)}"
+        yield f"labels wrongly predicted for all rows alike, or for none: {'; '.join(constant)}"
 
 
 def _fits_themselves(done: Methods) -> Iterator[str]:

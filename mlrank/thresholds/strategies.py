@@ -265,7 +265,7 @@ class AdaptiveF:
     """Choose for each label the threshold with the largest weighted F of precision p and recall r on the training rows.
 
     The adaptive decision boundary of the BKNN paper, eq. 6 and 7: F = 1 / (alpha / p + (1 - alpha) / r), half of what
-    is printed (erratum 4.1), which changes no choice. Candidates and ties are those of PerLabelF1 with shrinkage 0,
+    is printed, which changes no choice. Candidates and ties are those of PerLabelF1 with shrinkage 0,
     which this is at alpha = 0.5 but for the scores it is fitted to. Models of neighbours leave a training row out of
     its own neighbours.
 

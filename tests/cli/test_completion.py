@@ -85,6 +85,13 @@ def test_a_reader_that_has_read_enough_is_no_error(width):
     assert [line for line in done.stdout.splitlines() if line != line.rstrip()] == []
 
 
+def test_a_reader_of_plain_lines_that_has_read_enough_is_no_error_either():
+    command = f"{sys.executable} -c 'from mlrank.cli import main; main()' explain --json | true"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("command", ["evaluate", "table", "compare", "plot", "report"])
 def test_help_names_every_metric_whole(command):
     shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "80"}).output

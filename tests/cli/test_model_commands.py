@@ -44,7 +44,7 @@ def test_mistakes_are_one_line(mlrank, tmp_path):  # noqa: F811
     (tmp_path / "bad.model").write_bytes(b"nothing")
     for words, reason in (
         (("predict", MODEL, "wide.svm", "--out", "o.csv"), "feature number 6, but the features of the model"),
-        (("predict", MODEL, "test.svm", "--out", "o.doc"), "the ending tells no format"),
+        (("predict", MODEL, "test.svm", "--out", "o.doc"), "the name does not say which format to write"),
         (("predict", MODEL, "test.svm", "--out", "no/such/o.csv", "--top", "9"), "1 to 4 of them"),
         (("predict", "bad.model", "test.svm", "--out", "o.csv"), "bad.model: damaged or no such archive"),
         (("predict", "absent.model", "test.svm", "--out", "o.csv"), "absent.model: cannot read the file"),

@@ -69,9 +69,12 @@ def test_a_table_says_so(finished):
     most, filled = bounded.threshold.settings["max_labels"], bounded.sets.n_filled
     assert f"natural 0.5 for kNN; natural 0.5, 1 to {most} labels a row for Bounded; " in notes
     assert "constant -1, 0 to 3 labels a row for Always; constant -1 for All" in notes
-    assert f"order of scores: Bounded {filled} and {bounded.sets.n_shortened} of 30; Always 0 and 30 of 30" in notes
-    assert "labels predicted for every row though some lack them, and for no row though some have them: " in notes
-    assert "All 4 and 0 of 4" in notes
+    assert (
+        f"order of scores: Bounded {filled} filled up and {bounded.sets.n_shortened} shortened, of 30; "
+        "Always 0 filled up and 30 shortened, of 30"
+    ) in notes
+    assert "labels wrongly predicted for all rows alike, or for none: " in notes
+    assert "All 4 for all and 0 for none, of 4" in notes
 
 
 def test_a_stored_model_keeps_its_bounds_and_counts_what_they_change(finished):

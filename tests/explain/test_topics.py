@@ -72,7 +72,7 @@ def test_a_docstring_is_taken_apart():
 
 
 def test_formulas_keep_their_lines():
-    assert reflow("a\nb::\n\n    x = 1\n    y = 2\n\nc\nd") == "a b::\n\n    x = 1\n    y = 2\n\nc d"
+    assert reflow("a\nb::\n\n    x = 1\n    y = 2\n\nc\nd") == "a b:\n\n    x = 1\n    y = 2\n\nc d"
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -147,6 +147,18 @@ def test_a_recipe_has_the_papers_numbers_claims_and_data():
     assert [row[0].text for row in data.rows] == [option.dataset for option in recipe.data]
     assert [row[0].text for row in numbers.rows] == list(recipe.expected)
     assert [row[0].text for row in methods.rows] == list(recipe.experiment["methods"])
+
+
+def test_formulas_keep_their_lines_in_a_pipe(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    shown = CliRunner().invoke(app, ["explain", "slrm"]).output.splitlines()
+    (formula,) = (line for line in shown if line.startswith("    min_V"))
+    assert formula.endswith("(eq. 9)")
+    (before,) = (line for line in shown if line.endswith("over all rows X:"))
+    assert shown[shown.index(before) + 1 :][:2] == ["", formula]
+    assert [line for line in shown if line != line.rstrip()] == []
+    narrow = CliRunner().invoke(app, ["explain", "slrm"], env={"COLUMNS": "60"}).output.splitlines()
+    assert max(len(line) for line in narrow[: narrow.index("Settings of slrm")]) <= 60
 
 
 def test_a_cost_is_explained_too():

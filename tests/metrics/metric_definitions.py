@@ -133,13 +133,13 @@ def pooled_curve(kind):
         rows = [(t, s) for t, s in rows if among(kind)(t)]
         positive, negative = sum(sum(t) for t, _ in rows), sum(len(t) - sum(t) for t, _ in rows)
         if not (positive and negative):
-            return math.nan, 0, 1
+            return math.nan, 0, 1 if kind == "all" else len(rows)
         points = []
         for k in range(max(len(t) for t, _ in rows) + 1):
             hits = sum(expected_hits(t, s, k) for t, s in rows)
             misses = sum(min(k, len(t)) for t, _ in rows) - hits
             points.append((misses / negative, hits / positive))
-        return float(trapezoids(points)), 1, 1
+        return float(trapezoids(points)), *((1, 1) if kind == "all" else (len(rows), len(rows)))
 
     return value
 
@@ -170,7 +170,7 @@ CURVES = {
     "auc_samples_single": auc_of_rows("single"),
     "auc_samples_multi": auc_of_rows("multi"),
 }
-OVER_ROWS = ("auc_rank_curve_mean", "auc_samples_single", "auc_samples_multi")
+OVER_ROWS = tuple(name for name in CURVES if name != "auc_rank_curve")
 
 ROWS = {
     "f1_samples": f1,

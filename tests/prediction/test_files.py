@@ -310,7 +310,7 @@ def test_wishes_that_cannot_be_met_are_told_before_anything_is_read(tmp_path):
     for out, options, reason in (
         ("out.npz", {"top": 6}, "the model has 5 labels"),
         ("out.npz", {"top": 2, "scores": True}, "not for both"),
-        ("out.doc", {}, "the ending tells no format to write"),
+        ("out.doc", {}, "the name does not say which format to write: it must end in one of .csv"),
         ("out.npz", {"format": "svm"}, "unknown data format 'svm'"),
         ("out.npz", {"zero_based": True}, "do not count from a number"),
     ):

@@ -82,7 +82,7 @@ def test_the_printed_stop_rule_stops_at_the_first_short_pass():
 
 
 def test_the_printed_stop_rule_depends_on_the_unit_of_the_features():
-    """ERRATA 0.9: features times 30 make steps of alpha tiny."""
+    """Features times 300 make steps of alpha tiny, so that the rule stops far from the optimum."""
     X, Y = random_problem()
     info = RankSVM(C=8.0, stop="step", eps=1e-2).fit(TrainingSet(300 * X, Y)).info
     assert not info.converged

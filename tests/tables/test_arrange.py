@@ -108,7 +108,7 @@ def test_costs_have_units_and_quartiles(make):
     ]
     grid = arrange(records, ["fit_seconds", "peak_memory"], GridLayout())[0]
     assert grid.header == ("method", "fit_seconds ↓", "peak_memory ↓", "chosen settings", "certificate")
-    assert texts(grid) == [["A", "0.2 s [0.15, 0.25]", "123 MB [123, 123]", "-", "8.1e-4"]]
+    assert texts(grid) == [["A", "0.20 s [0.15, 0.25]", "123 MB [123, 123]", "-", "8.1e-4"]]
 
 
 def test_two_versions_of_one_dataset_stay_apart(make):

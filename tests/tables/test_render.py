@@ -220,10 +220,10 @@ def test_no_heading_and_no_number_is_cut_at_any_width(table, width):
 
 
 def test_costs_of_a_column_have_one_unit(make):
-    (table,) = build_tables([make("A", time={"fit": 0.0004}), make("B", time={"fit": 50.0})], SHOWN)
-    assert [cells(line)[-2] for line in render(table, "md").splitlines()[4:6]] == ["0.0004 s", "50 s"]
+    (table,) = build_tables([make("A", time={"fit": 0.33}), make("B", time={"fit": 50.0})], SHOWN)
+    assert [cells(line)[-2] for line in render(table, "md").splitlines()[4:6]] == ["0.33 s", "50.00 s"]
     (table,) = build_tables([make("A", time={"fit": 0.0004}), make("B", time={"fit": 0.05})], SHOWN)
-    assert [cells(line)[-2] for line in render(table, "md").splitlines()[4:6]] == ["0.4 ms", "50 ms"]
+    assert [cells(line)[-2] for line in render(table, "md").splitlines()[4:6]] == ["0.40 ms", "50.00 ms"]
 
 
 def test_names_are_not_read_as_markup_on_a_terminal(make):

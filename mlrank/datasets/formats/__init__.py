@@ -119,4 +119,4 @@ def format_to_write(path: Path, key: str | None) -> Format:
         if form.written == path.suffix.lower():
             return form
     known = ", ".join(sorted({form.written for form in FORMATS.values()}))
-    raise UserError(f"the ending tells no format to write (known: {known})", path)
+    raise UserError(f"the name does not say which format to write: it must end in one of {known}", path)

@@ -6,8 +6,8 @@ row x and the b training rows x_j of label k that are nearest to it::
     s_k = sum_j exp(-|x - x_j|^2 / (2 sigma)),     f_k = (s_k - s) / s,  s the mean of s_k over the labels    (eq. 4, 5)
 
 The scores do not change when all s_k are multiplied, so the least squared distance is taken off all before they enter
-the exponential: far from all training rows, where the formula as printed divides 0 by 0, scores stay finite (erratum
-4.4). They sum to zero over the labels.
+the exponential: far from all training rows, where the formula as printed divides 0 by 0, scores stay finite.
+They sum to zero over the labels.
 
 A training row is not its own neighbor when the threshold of a label is learned from the training scores (eq. 6, 7;
 threshold "adaptive_f"): ``model.training_scores()`` leaves it out, while ``decision_function`` takes any row for a new

@@ -76,7 +76,7 @@ class HasWeights(Protocol):
 def label_correlation(model: HasWeights) -> FloatArray:
     """Return U U' of a mapping U (n_labels, n_features), its rows scaled to length one: cosines between labels.
 
-    The paper prints U'U and a table that is not symmetric, which neither can be (errata 1.4 and 1.5). A label without
+    The paper prints U'U, which is between features, and a table that is not symmetric, as cosines are. A label without
     weights is like none, itself included.
     """
     norms = np.linalg.norm(model.coef, axis=1, keepdims=True)

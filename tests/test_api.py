@@ -227,5 +227,5 @@ def test_results_as_a_printed_table_and_on_axes_of_ones_own(results):
     assert "critical" in dir(results.plot)
     with pytest.raises(AttributeError, match=r"unknown kind of figure 'label'\. Did you mean 'labels'"):
         _ = results.plot.label
-    with pytest.raises(ValueError, match="the figure has 1 panels, found 2 axes"):
+    with pytest.raises(ValueError, match="the figure has 1 panel: 'ax' must be one axes, found 2"):
         results.plot.labels(ax=[ax, ax])

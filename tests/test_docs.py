@@ -255,3 +255,10 @@ def test_the_page_of_commands_has_them_all():
 
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text("utf-8").split()) < 900
+
+
+def test_commands_that_pages_and_examples_name_are_there():
+    names = {command.name for command in app.registered_commands} | {group.name for group in app.registered_groups}
+    for path in (*PAGES, *(ROOT / "configs").rglob("*.yaml")):
+        named = set(re.findall(r"`mlrank ([a-z][a-z-]*)", path.read_text("utf-8")))
+        assert named <= names, path

@@ -71,7 +71,7 @@ def report(
 
 
 def _watch(run: Path, out: Path | None, metrics: list[str] | None) -> None:
-    """Rewrite the page whenever something was stored, until all runs that are planned are, or an interrupt comes."""
+    """Rewrite the page when something was stored or work stopped, until all planned runs are done or an interrupt."""
     from mlrank.records import RunFolder
     from mlrank.records.atomic import write_atomic
 
@@ -82,11 +82,11 @@ def _watch(run: Path, out: Path | None, metrics: list[str] | None) -> None:
             so_far = progress_of(folder)
             if so_far.planned is not None and so_far.runs >= so_far.planned:
                 return
-            if so_far[:3] != seen:
+            if so_far[:4] != seen:
                 write_atomic(path, page_so_far(folder, so_far, metrics).encode())
                 if seen is None:
                     print(f"written to {path}, and again while the run goes on; Ctrl-C ends this, not the run")
-                seen = so_far[:3]
+                seen = so_far[:4]
             time.sleep(WATCH_SECONDS)
     except KeyboardInterrupt:
         if not folder.runs():  # no page but that of the progress
@@ -95,13 +95,15 @@ def _watch(run: Path, out: Path | None, metrics: list[str] | None) -> None:
 
 def progress_of(folder: "RunFolder") -> "Progress":
     """Return how far the run of a folder is."""
+    from mlrank.records import held_keys
     from mlrank.report import Progress
 
+    at_work = bool(held_keys(folder.path / "claims"))
     keys, runs, trials = folder.planned_keys(), folder.runs(), folder.journal.read()
     done = len(runs) if keys is None else sum(record.key in set(keys) for record in runs)
     failures = Counter(trial.reason for trial in trials.values() if trial.error)
     planned = None if keys is None else len(keys)
-    return Progress(done, planned, len(trials), dict(failures), time.strftime("%Y-%m-%d %H:%M:%S"))
+    return Progress(done, planned, len(trials), at_work, dict(failures), time.strftime("%Y-%m-%d %H:%M:%S"))
 
 
 def page_so_far(folder: "RunFolder", so_far: "Progress", metrics: list[str] | None) -> str:

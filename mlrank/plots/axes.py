@@ -48,7 +48,8 @@ def draw_on(figure: AnyFigure, ax: "Axes | Sequence[Axes] | None" = None) -> "li
     else:
         axes = [ax] if isinstance(ax, Axes) else list(ax)
     if len(axes) != n:
-        raise ValueError(f"the figure has {n} panels, found {len(axes)} axes")
+        panels = "1 panel: 'ax' must be one axes" if n == 1 else f"{n} panels: 'ax' must be a list of as many axes"
+        raise ValueError(f"the figure has {panels}, found {len(axes)}")
     if isinstance(figure, CriticalFigure):
         draw_critical(axes[0], figure)
     elif isinstance(figure, HeatFigure):

@@ -30,11 +30,12 @@ _COSTS = ("fit_seconds", "threshold_seconds", "predict_seconds", "search_seconds
 
 
 class Progress(NamedTuple):
-    """How far a run is: its runs and fits that are done, failures of fits with how often each was seen, and when."""
+    """How far a run is: its runs and fits that are done, whether a process is at a fit, failures of fits, and when."""
 
     runs: int
     planned: int | None
     fits: int
+    at_work: bool
     failures: Mapping[str, int]
     at: str
 

@@ -13,7 +13,7 @@ from mlrank.cli.report import page_so_far, progress_of
 from mlrank.errors import UserError
 from mlrank.experiment import run
 from mlrank.plots import Material
-from mlrank.records import RunFolder
+from mlrank.records import RunFolder, WorkLocks
 from mlrank.report import LIMIT_BYTES, ReportInput, render_report
 from mlrank.report.drawings import drawings, inline
 from mlrank.report.grids import matrix
@@ -284,6 +284,11 @@ def test_a_run_that_goes_on_is_followed(written, tmp_path, monkeypatch):
     assert so_far.fits == len(folder.journal.read())
     text = page_so_far(folder, so_far._replace(failures={"ValueError: no": 4}), None)
     page = Page(text)
+    assert "No fit is under way: 2 of 3 runs are done" in " ".join(page.sections["summary"].split())
+    with WorkLocks(folder.path / "claims") as locks:
+        assert locks.take("a fit")
+        text = page_so_far(folder, progress_of(folder)._replace(failures={"ValueError: no": 4}), None)
+    page = Page(text)
     assert "Running: 2 of 3 runs are done" in " ".join(page.sections["summary"].split())
     assert "4 failed: ValueError: no" in page.sections["summary"]
     assert "location.reload()" in text
@@ -299,5 +304,5 @@ def test_a_run_that_goes_on_is_followed(written, tmp_path, monkeypatch):
     result = CliRunner().invoke(app, ["report", str(folder.path), "--watch", "--out", str(tmp_path / "page.html")])
     assert result.exit_code == 0, result.output
     assert len(looks) == 2
-    assert all("Running: 2 of 3" in look for look in looks)
-    assert "Running:" not in (tmp_path / "page.html").read_text()
+    assert all("No fit is under way: 2 of 3" in look for look in looks)
+    assert "under way" not in (tmp_path / "page.html").read_text()

@@ -444,13 +444,13 @@ def write_page(outcome: TableOutcome, results: Path) -> list[Path]:
     folder = results / REFERENCE
     outcome = _with_readings(outcome, folder)
     contents: dict[str, bytes] = {}
+    if outcome.image is not None:
+        contents[outcome.image_name] = outcome.image
     if outcome.comparison is not None:
         image = outcome.image_name if outcome.image is not None else None
         contents[outcome.page] = comparison_page(outcome.comparison, image).encode()
     elif outcome.grid is not None:
         contents[outcome.page] = render_grids([outcome.grid], "md").encode()
-    if outcome.image is not None:
-        contents[outcome.image_name] = outcome.image
     make_folder(folder)
     for name, content in contents.items():
         write_atomic(folder / name, content)

@@ -149,7 +149,7 @@ def test_format_by_ending(tmp_path):
     assert format_to_write(tmp_path / "a.arff", None).key == "mulan"
     assert format_to_write(tmp_path / "a.arff", "meka").key == "meka"
     assert format_to_write(tmp_path / "a.txt", None).key == "xmc"
-    with pytest.raises(UserError, match="tells no format to write"):
+    with pytest.raises(UserError, match="does not say which format to write"):
         format_to_write(tmp_path / "a.svm.gz", None)
     with pytest.raises(UserError, match=r"unknown data format 'mulam'\. Did you mean 'mulan'"):
         format_to_write(tmp_path / "a.arff", "mulam")

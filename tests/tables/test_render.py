@@ -408,5 +408,6 @@ def test_the_name_of_a_column_is_never_cut_inside_a_word(width):
     console = Console(file=io.StringIO(), width=width, color_system=None)
     for part in rows_to_rich(header, [[("A", ""), *[("0.1234", "")] * 6]], "lrrrrrr", width):
         console.print(part)
-    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
-    assert lines == ["A", *[f"  {name}  0.1234"] * 5, f"  {'lrap ↑':{len(name)}}  0.1234"]
+    # How many blanks part columns is up to rich, and was more in its older versions.
+    lines = [re.split(r"\s{2,}", line.strip()) for line in console.file.getvalue().splitlines()]
+    assert lines == [["A"], *[[name, "0.1234"]] * 5, ["lrap ↑", "0.1234"]]

@@ -11,13 +11,15 @@ import hashlib
 import importlib.util
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numba
+from numba.core import event
 from numba.core.caching import FunctionCache
 
-__all__ = ["INNER", "njit", "sources_stamp"]
+__all__ = ["COMPILING", "INNER", "njit", "sources_stamp"]
 
 # Options of functions that compiled code alone calls: without an entry for Python they compile a sixth faster.
 INNER: Any = {"cache": True, "no_cpython_wrapper": True}
@@ -67,6 +69,28 @@ class _SourcesCache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
         self._cache_file._source_stamp = sources_stamp(function.__module__)
+
+
+class _CompilingClock(event.Listener):
+    """Adds up the seconds in which numba compiles; what is compiled for another function counts as that one's."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.begun: list[float] = []
+
+    def on_start(self, event: event.Event) -> None:
+        """Note when a function is begun."""
+        self.begun.append(time.perf_counter())
+
+    def on_end(self, event: event.Event) -> None:
+        """Count a function that no other one waits for."""
+        begun = self.begun.pop()
+        if not self.begun:
+            self.seconds += time.perf_counter() - begun
+
+
+COMPILING = _CompilingClock()
+event.register("numba:compile", COMPILING)  # type: ignore[no-untyped-call]
 
 
 @functools.cache

@@ -5,13 +5,16 @@ import importlib
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from numba.core import event
 from numba.core.registry import CPUDispatcher
 
 import mlrank
-from mlrank.compiled import _imports, sources_stamp
+from mlrank.compiled import COMPILING, _imports, njit, sources_stamp
+from mlrank.search.clock import fit_clock
 
 PACKAGE = Path(mlrank.__file__).parent
 KERNEL = """
@@ -163,3 +166,27 @@ def test_numba_decorates_nowhere_else():
             if isinstance(node, ast.ImportFrom) and node.module == "numba" and path.name != "compiled.py":
                 names = {alias.name for alias in node.names}
                 assert not names & {"njit", "jit", "vectorize", "guvectorize"}, f"{path}: mlrank.compiled has njit"
+
+
+def test_the_clock_of_fits_stands_still_while_code_is_compiled(monkeypatch):
+    now = [10.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    before = fit_clock()
+
+    def passes(seconds):
+        now[0] += seconds
+
+    passes(1.0)
+    with event.trigger_event("numba:compile", {}):
+        passes(5.0)
+        with event.trigger_event("numba:compile", {}):  # one that the first calls
+            passes(3.0)
+        passes(0.5)
+    passes(0.25)
+    assert fit_clock() - before == 1.25
+
+
+def test_what_numba_compiles_is_counted():
+    before, wall = COMPILING.seconds, time.perf_counter()
+    njit()(lambda x: x + 1)(1)
+    assert 0.0 < COMPILING.seconds - before <= time.perf_counter() - wall

@@ -23,6 +23,7 @@ from mlrank.metrics import METRICS
 from mlrank.models import PROBE_ROWS, Fit, Predictor
 from mlrank.records import software_info
 from mlrank.records.run import FitRecord, MetricRecord, ModelInfo, TimeInfo, TrialRecord
+from mlrank.search.clock import fit_clock
 from mlrank.search.crossfit import heldout_scores, own_scores
 from mlrank.search.judging import Fitted, judged, predict, searched_value
 from mlrank.search.limits import time_limit
@@ -93,10 +94,10 @@ def solve_block(task: Task, task_data: TaskData, block: Block) -> Part:
         cache = _FitCache(task, rows)
         with time_limit(task.time_limit):
             hold_numba()
-            started = time.perf_counter()
+            started = fit_clock()
             solver = task.chain.build(point)
             solved = solver.fit_block(cache.train, block, cache.prepare(solver))
-            seconds = time.perf_counter() - started
+            seconds = fit_clock() - started
         return Part(solved, seconds, peak_memory() if measurable else None)
     except Exception:  # the fit is then made whole: its error is that of a whole one
         return Part(failed=True)
@@ -141,9 +142,9 @@ def refit(task: Task, task_data: TaskData) -> Refit:
         measurable = reset_peak_memory()
         fitted = _FitCache(task, rows).fit(point)
         peaks = [peak_memory() if measurable else None, *(part.peak_memory for part in task.parts)]
-        started = time.perf_counter()
+        started = fit_clock()
         predicted = predict(fitted, rows)
-        predict_seconds = time.perf_counter() - started
+        predict_seconds = fit_clock() - started
         result = judged(predicted, rows, task.test, task.own_metrics)
         info = FitRecord.of(fitted.model.info, Capabilities.of(task.chain.solver).certificate)
     except Exception:  # stored as a failed run; the other runs go on
@@ -214,21 +215,21 @@ class _FitCache:
         solver = self.chain.build(point)
         identity = (point.projection_settings, point.settings)
         if self.last[0] != identity:
-            started = time.perf_counter()
+            started = fit_clock()
             self._project(point)
             if self.parts:
                 model = solver.join(self.train, [part.solved for part in self.parts])
             else:
                 model = solver.fit(self.train, self.prepare(solver))
-            seconds = time.perf_counter() - started + sum(part.seconds for part in self.parts)
+            seconds = fit_clock() - started + sum(part.seconds for part in self.parts)
             self.last = (identity, model, seconds)
         _, model, seconds = self.last
         if not is_cut:
             return Fitted(model, self.projected[1], None, None, seconds, 0.0)
-        started = time.perf_counter()
+        started = fit_clock()
         if issparse(self.train.Y) or issparse(self.rows.test.Y):
             cut = self.chain.unfitted_cut(point, solver, self.train)
-            return Fitted(model, self.projected[1], None, cut, seconds, time.perf_counter() - started)
+            return Fitted(model, self.projected[1], None, cut, seconds, fit_clock() - started)
         held = self.chain.threshold_scores == "heldout"
         heldout = self._heldout_scores(solver, point) if self.chain.cross_fits else None
         scores = heldout if held and heldout is not None else own_scores(model, self.train)
@@ -237,7 +238,7 @@ class _FitCache:
             calibration = fit_calibration(self.chain.calibrate, heldout, self.train.Y, self.rows.known)
             scores = calibration(scores)
         cut = self.chain.cut(point, solver, self.train, scores, self.rows.known)
-        return Fitted(model, self.projected[1], calibration, cut, seconds, time.perf_counter() - started)
+        return Fitted(model, self.projected[1], calibration, cut, seconds, fit_clock() - started)
 
     def _project(self, point: Point) -> None:
         """Have the training rows as the point's projection gives them."""

@@ -100,7 +100,8 @@ def progress_of(folder: "RunFolder") -> "Progress":
 
     at_work = bool(held_keys(folder.path / "claims"))
     keys, runs, trials = folder.planned_keys(), folder.runs(), folder.journal.read()
-    done = len(runs) if keys is None else sum(record.key in set(keys) for record in runs)
+    known = set(keys or ())
+    done = len(runs) if keys is None else sum(record.key in known for record in runs)
     failures = Counter(trial.reason for trial in trials.values() if trial.error)
     planned = None if keys is None else len(keys)
     return Progress(done, planned, len(trials), at_work, dict(failures), time.strftime("%Y-%m-%d %H:%M:%S"))

@@ -13,7 +13,8 @@ __all__ = ["TimeLeft"]
 FIRST_SECONDS = 2.0
 LOOK_SECONDS = 1.0
 MEMORY_SECONDS = 3.0
-# At most this part of the fits of a kind may be slow because a worker had to load and compile what they need.
+# At most this part of the fits of a kind may be slow because a worker had to load what they need. Their seconds are
+# without compiling.
 LOADING_PART = 4
 # What is left of a fit that has run longer than expected, as a part of its time so far.
 OVERDUE_PART = 0.1

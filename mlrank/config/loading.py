@@ -67,15 +67,15 @@ def load_config(path: Path | str) -> ExperimentConfig:
         If it lies in a results folder and names a solver by an import path: such a folder may come from anywhere.
     """
     path = Path(path)
-    if not path.exists() and (example := shipped("configs") / f"{path.stem}.yaml").is_file():
-        if not is_example(path):
+    if is_example(path):  # the name stands for the file
+        path = _example(path.name)
+    elif not path.exists():
+        if (example := _example(path.stem)).is_file():
             message = f"there is no such file; the example of this name is {example}, or say {path.stem} alone"
             raise UserError(message, path)
-        # The name of an example stands for it.
-        path = example
-    elif not path.exists() and path.name == path.stem and path.parent == Path():
-        examples = [example.stem for example in shipped("configs").glob("*.yaml")]
-        raise UserError(unknown_name("file or example", path.name, examples))
+        if _is_name(path):
+            examples = [example.stem for example in shipped("configs").glob("*.yaml")]
+            raise UserError(unknown_name("file or example", path.name, examples))
     if not any((path.parent / mark).is_file() for mark in RESULTS_MARKS):
         return parse_config(read_yaml(path), path)
     config = load_stored_config(path)
@@ -95,8 +95,16 @@ def load_config(path: Path | str) -> ExperimentConfig:
 
 def is_example(path: Path) -> bool:
     """Return whether a path is the name of an example, such as "quickstart", and of nothing that is there."""
-    alone = path.name == path.stem and path.parent == Path()
-    return alone and not path.exists() and (shipped("configs") / f"{path.name}.yaml").is_file()
+    return _is_name(path) and not path.exists() and _example(path.name).is_file()
+
+
+def _is_name(path: Path) -> bool:
+    """Return whether a path is one word, without a folder or an ending."""
+    return path.name == path.stem and path.parent == Path()
+
+
+def _example(name: str) -> Path:
+    return shipped("configs") / f"{name}.yaml"
 
 
 def load_stored_config(path: Path | str) -> ExperimentConfig:

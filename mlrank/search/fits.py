@@ -182,7 +182,7 @@ def _stored(fitted: Fitted, rows: TaskRows, probe: Features) -> tuple[Fit | None
 
 
 def _warm_up(task: Task, train: TrainingSet) -> None:
-    """Fit on a few rows, so that the time of compiling or loading code is not counted as the fit's."""
+    """Fit on a few rows, so that loading code is not timed as the fit, and its limit is not spent on compiling."""
     head = np.arange(min(WARM_UP_ROWS, train.n_samples))
     solver, limit = task.chain.build(task.points[0]), None
     if task.time_limit is not None:

@@ -19,6 +19,7 @@ from mlrank.cli.completion import metric_names
 from mlrank.cli.datasets import app as datasets
 from mlrank.cli.evaluate import evaluate
 from mlrank.cli.explain import explain
+from mlrank.cli.help import CommandLine
 from mlrank.cli.plot import plot
 from mlrank.cli.predict import predict
 from mlrank.cli.report import report
@@ -31,7 +32,7 @@ from mlrank.errors import UserError
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
+app = CommandLine(
     name="mlrank",
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
@@ -45,9 +46,8 @@ def _show_version(requested: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(invoke_without_command=True)
+@app.callback()
 def root(
-    context: typer.Context,
     version: bool = typer.Option(False, "--version", callback=_show_version, is_eager=True, help="Show the version."),
 ) -> None:
     """Compare multi-label classification and ranking methods, and check published tables.
@@ -60,11 +60,9 @@ def root(
 
     Exit codes: 0 done, 1 an error in the input (one line), 2 some fits failed, 130 interrupted, 143 terminated.
     """
-    if context.invoked_subcommand is None:
-        print(context.get_help())
 
 
-# A column of options would cut the longer names where the terminal is narrow.
+# Below the options, since a column of theirs would cut the longer names.
 METRIC_NAMES = f"Metrics: {', '.join(metric_names())}."
 
 app.command("train")(train)

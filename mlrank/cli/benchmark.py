@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mlrank.cli.completion import complete_benchmark
+from mlrank.cli.help import CommandLine
 from mlrank.cli.options import DryRun, Jobs, Json, Quiet, Results, RetryFailed, worker_count
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Run, verify and publish the reference benchmark.", no_args_is_help=True)
+app = CommandLine(help="Run, verify and publish the reference benchmark.")
 
 Published = Annotated[
     Path, typer.Option("--out", "-o", metavar="DIR", help="Folder that holds the pieces and what is published.")

@@ -8,6 +8,7 @@ from mlrank.cli.check import check
 from mlrank.cli.completion import complete_dataset
 from mlrank.cli.convert import convert
 from mlrank.cli.fetch import fetch
+from mlrank.cli.help import CommandLine
 from mlrank.cli.init import init
 from mlrank.cli.options import Json
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app"]
 
-app = typer.Typer(help="List, describe, check, convert and fetch data sets.", no_args_is_help=True)
+app = CommandLine(help="List, describe, check, convert and fetch data sets.")
 app.command("check")(check)
 app.command("convert")(convert)
 app.command("fetch")(fetch)

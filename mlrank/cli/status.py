@@ -50,16 +50,24 @@ def status(
     places = [run] if run is not None else sorted(path.parent for path in results.glob("*/config.yaml"))
     if not places:
         raise UserError("no experiment was run here yet", results)
-    found = {}
+    found, unread = {}, []
     for place in places:
-        config, folder = open_run(place, results)
-        found[config.name] = run_states(config, folder)
+        try:
+            config, folder = open_run(place, results)
+            found[config.name] = run_states(config, folder)
+        except UserError as error:
+            unread.append(error)
+    if unread and not found:
+        raise unread[0]
+    # Of several, one whose data are elsewhere or whose files are broken does not hide the rest.
+    for error in unread:
+        typer.echo(f"mlrank: {error}", err=True)
     if as_json:
         print(dump_json({name: [vars(state) for state in states] for name, states in found.items()}), end="")
     else:
         (_print_runs if every else _print_sums)(found)
         _print_errors(found)
-    if any(state.state == "failed" or state.errors for states in found.values() for state in states):
+    if unread or any(state.state == "failed" or state.errors for states in found.values() for state in states):
         raise typer.Exit(2)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 from dataclasses import asdict
 
@@ -55,6 +56,22 @@ def test_a_run_at_which_a_process_is_at_work_is_running(mlrank, states, tmp_path
         claims.take(key)
         assert states("results/small")[1] == ["running", "done"]
     assert states("results/small")[1] == ["planned", "done"]
+
+
+def test_an_experiment_whose_data_are_elsewhere_does_not_hide_the_others(mlrank, states, tmp_path):  # noqa: F811
+    config = write_config(tmp_path / "c.yaml")
+    mlrank("train", config, "--jobs", 1, "--quiet")
+    shutil.copytree(tmp_path / "results/small", tmp_path / "results/away")
+    stored = tmp_path / "results/away/config.yaml"
+    stored.write_text(stored.read_text().replace("small", "away").replace("train.svm", "gone.svm"))
+    code, out, err = mlrank("status")
+    assert code == 2
+    assert re.search(r"small +train +2 +2 +33/33", out)
+    assert "away" not in out
+    assert err.startswith("mlrank: results/away/config.yaml:")
+    assert "gone.svm" in err
+    assert err.count("\n") == 1
+    assert mlrank("status", "results/away")[:2] == (1, "")
 
 
 def test_failures_are_listed_and_made_again_only_when_asked(mlrank, states, tmp_path, monkeypatch):  # noqa: F811

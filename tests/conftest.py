@@ -1,5 +1,7 @@
 """What holds for every test."""
 
+import functools
+import gc
 import importlib
 import os
 import tempfile
@@ -7,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import typer.main
+import typer.testing
 
 TESTS = Path(__file__).parent
 
@@ -17,7 +21,10 @@ def pytest_collection(session):
 
     Workers load all tests, whichever they run, and rewriting the assertions of a file takes most of that. The code
     is kept on disk: two workers that come from both ends rewrite half of the files each.
+
+    What is loaded stays to the end, so that collecting garbage meanwhile, or going through it again later, finds none.
     """
+    gc.disable()
     worker = getattr(session.config, "workerinput", {}).get("workerid", "gw0")
     whole = [TESTS.parent / argument for argument in session.config.args] == [TESTS]
     if whole and int(worker.removeprefix("gw")) % 2:
@@ -26,6 +33,12 @@ def pytest_collection(session):
             with suppress(Exception, pytest.skip.Exception):
                 if path.parent.name != "benchmarks":
                     importlib.import_module(".".join(("tests", *path.relative_to(TESTS).with_suffix("").parts)))
+
+
+def pytest_collection_finish():
+    """Collect garbage again, among what the tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -39,3 +52,13 @@ def nothing_is_written_to_the_users_cache():
         del os.environ["XDG_CACHE_HOME"]
     else:
         os.environ["XDG_CACHE_HOME"] = before
+
+
+@pytest.fixture(scope="session", autouse=True)
+def the_command_line_is_built_once():
+    """Keep what typer builds of the application, which it does anew for each call: that takes longer than most calls."""
+    with pytest.MonkeyPatch.context() as patch:
+        built = functools.cache(typer.main.get_command)
+        patch.setattr("typer.main.get_command", built)
+        patch.setattr("typer.testing._get_command", built, raising=False)
+        yield

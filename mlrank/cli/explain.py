@@ -58,6 +58,7 @@ def explain(
     * `mlrank explain matches` (a verdict on a number of a paper)
     """
     from mlrank import explain as topics
+    from mlrank.cli.grids import print_grids
     from mlrank.records import dump_json
 
     if name is None:
@@ -76,9 +77,13 @@ def explain(
         shown = [asdict(topic) for topic in found]
         print(dump_json({"topics": shown, "values": [asdict(grid) for grid in values]}), end="")
         return
-    for topic in found:
+    for place, topic in enumerate(found):
+        if place:
+            print()
         _print(topic)
-    _print_grids(values)
+    if values:
+        print()
+        print_grids(values, "rich")
 
 
 def _list(as_json: bool) -> None:
@@ -132,7 +137,7 @@ def _solver_of(stored: "Stored", name: str, methods: list[str] | None) -> tuple[
 def _print(topic: "Topic") -> None:
     from rich.text import Text
 
-    from mlrank.cli.grids import print_as_wide, terminal_width
+    from mlrank.cli.grids import print_as_wide, print_grids, terminal_width
 
     unbound = terminal_width() is None
     parts = [Text.assemble((topic.name, "bold"), f" ({topic.kind})")]
@@ -141,11 +146,7 @@ def _print(topic: "Topic") -> None:
             # What is indented are formulas, whose lines stay whole where there is room for them.
             formula = unbound and paragraph.startswith(" ")
             parts += [Text(), Text(paragraph, no_wrap=formula, overflow="ignore" if formula else "fold")]
-    print_as_wide(*parts, *([Text()] if topic.grids else []))
-    _print_grids(topic.grids)
-
-
-def _print_grids(grids: Sequence["Grid"]) -> None:
-    from mlrank.cli.grids import print_grids
-
-    print_grids(grids, "rich")
+    print_as_wide(*parts)
+    if topic.grids:
+        print()
+        print_grids(topic.grids, "rich")

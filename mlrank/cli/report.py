@@ -26,7 +26,8 @@ def report(
     ] = None,
     metric: Metrics = None,
     watch: Annotated[
-        bool, typer.Option("--watch", help="Rewrite the file while the run goes on; the open page follows it.")
+        bool,
+        typer.Option("--watch", help="Rewrite the file while the run goes on, or wait for it; the open page follows."),
     ] = False,
 ) -> None:
     """Write one HTML file on an experiment that needs no network and no other file, under 2 MB.
@@ -75,6 +76,7 @@ def _watch(run: Path, out: Path | None, metrics: list[str] | None) -> None:
     from mlrank.records import RunFolder
     from mlrank.records.atomic import write_atomic
 
+    _await(run)
     folder = RunFolder.open(run)
     path, seen = out or folder.path / "report.html", None
     try:
@@ -85,12 +87,27 @@ def _watch(run: Path, out: Path | None, metrics: list[str] | None) -> None:
             if so_far[:4] != seen:
                 write_atomic(path, page_so_far(folder, so_far, metrics).encode())
                 if seen is None:
-                    print(f"written to {path}, and again while the run goes on; Ctrl-C ends this, not the run")
+                    print(
+                        f"written to {path}, and again while the run goes on; Ctrl-C ends this, not the run", flush=True
+                    )
                 seen = so_far[:4]
             time.sleep(WATCH_SECONDS)
     except KeyboardInterrupt:
         if not folder.runs():  # no page but that of the progress
             raise typer.Exit(0) from None
+
+
+def _await(run: Path) -> None:
+    """Return when a run has begun: who follows one may be there before it."""
+    from mlrank.records import RunFolder
+
+    if RunFolder.is_awaited(run):
+        print(f"{run}: no run has begun there; waiting for one, Ctrl-C ends this", flush=True)
+    try:
+        while RunFolder.is_awaited(run):
+            time.sleep(WATCH_SECONDS)
+    except KeyboardInterrupt:
+        raise typer.Exit(0) from None
 
 
 def progress_of(folder: "RunFolder") -> "Progress":

@@ -117,6 +117,16 @@ class RunFolder:
         folder.check_format()
         return folder
 
+    @staticmethod
+    def is_awaited(path: Path) -> bool:
+        """Whether there is no folder of an experiment at `path` yet, nor anything else: a run may still begin there."""
+        named = path.with_name(safe_name(path.name)) if path.name else path
+        path = path if path.exists() else named
+        if not path.is_dir():
+            return not path.exists()
+        begun = any((path / name).exists() for name in CONTENTS)
+        return not begun and ((path / MARK).exists() or not any(path.iterdir()))
+
     def check_format(self) -> None:
         """Refuse a folder that another version of mlrank wrote in another format.
 

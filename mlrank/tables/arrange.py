@@ -1,7 +1,7 @@
 """Tables as grids of texts: which of dataset, method and metric a grid is for, and which are its rows and columns."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mlrank.errors import UserError
@@ -9,6 +9,7 @@ from mlrank.metrics import METRICS, MetricValue
 from mlrank.records.run import RunRecord
 from mlrank.tables.build import build_tables
 from mlrank.tables.columns import RUNTIMES, arrow
+from mlrank.tables.marks import mark
 from mlrank.tables.notes import CERTIFICATE, notes_of
 from mlrank.tables.resulttable import ResultTable, TableCell, TableRow
 
@@ -127,6 +128,14 @@ class _Digits(NamedTuple):
                         values.setdefault(name, []).extend(value for value in found if value is not None)
         return cls(decimals, {name: RUNTIMES[name].alike(found) for name, found in values.items()})
 
+    def show(self, column: str, value: float) -> str:
+        """Return a metric, or a cost with its unit."""
+        return self.costs[column](value) if column in RUNTIMES else f"{value:.{self.decimals}f}"
+
+    def marked(self, table: ResultTable) -> ResultTable:
+        """Return a table in which equal texts have equal marks, though there may be more digits behind them."""
+        return replace(table, rows=tuple(mark(table.rows, table.metrics, self.show)))
+
 
 def arrange(
     records: Sequence[RunRecord],
@@ -173,6 +182,7 @@ def _of_method(
 def to_grid(table: ResultTable, decimals: int = 4, turned: bool = False) -> Grid:
     """Return the grid of one dataset: methods by metrics with settings, time and certificate, or the two turned."""
     how = _Digits.of([table], decimals)
+    table = how.marked(table)
     if turned:
         names = [row.label + marks_of(row) for row in table.rows]
         body = [
@@ -218,13 +228,12 @@ def _shown(row: TableRow, place: int, column: str, how: _Digits) -> Shown:
     cell = row.cells[place]
     if cell.value is None:
         return Shown("failed" if row.n_failed and not row.n_done else NONE)
-    text = _cost(cell, how.costs[column]) if column in RUNTIMES else _mean(cell, how.decimals)
+    text = _cost(cell, how.costs[column]) if column in RUNTIMES else how.show(column, cell.value) + _spread(cell, how)
     return Shown(text, cell.best, cell.second, cell.value)
 
 
-def _mean(cell: TableCell, decimals: int) -> str:
-    spread = "" if cell.std is None else f" ± {cell.std:.{decimals}f}"
-    return f"{cell.value:.{decimals}f}{spread}"
+def _spread(cell: TableCell, how: _Digits) -> str:
+    return "" if cell.std is None else f" ± {cell.std:.{how.decimals}f}"
 
 
 def _cost(cell: TableCell, show: Callable[[float], str]) -> str:
@@ -252,14 +261,14 @@ def _over_datasets(
     noted: Sequence[Sequence[str]],
 ) -> Grid:
     """Return the grid of one method or metric over several datasets; `what` is its name."""
-    datasets = dict(zip(_dataset_labels(tables), tables, strict=True))
+    how = _Digits.of(tables, decimals)
+    datasets = dict(zip(_dataset_labels(tables), map(how.marked, tables), strict=True))
     found = {(name, row.label): row for name, table in datasets.items() for row in table.rows}
     metrics = tables[0].metrics if tables else ()
     methods = [what] if layout.by == "method" else list(dict.fromkeys(label for _, label in found))
     names = {"dataset": list(datasets), "method": methods, "metric": list(metrics)}
     marks = {} if layout.by == "method" else common_marks(found)
     rows = []
-    how = _Digits.of(tables, decimals)
     for name in names[layout.rows]:
         cells = []
         for other in names[layout.cols]:

@@ -6,7 +6,7 @@ from statistics import fmean, median, quantiles, stdev
 
 from mlrank.records.run import DataInfo, RunRecord
 from mlrank.tables.columns import RUNTIMES, check_columns
-from mlrank.tables.marks import mark
+from mlrank.tables.marks import compete, mark
 from mlrank.tables.notes import notes_of, split_of
 from mlrank.tables.provenance import machine_differs
 from mlrank.tables.resulttable import ResultTable, TableCell, TableRow
@@ -73,6 +73,7 @@ def _table(
     by_row = {pair: [r for r in records if (r.experiment, r.method) == pair] for pair in pairs}
     rows = [_row(labels[pair], pair, found, columns) for pair, found in by_row.items()]
     n_splits = len({split_of(record) for record in records})
+    competing = compete(rows, columns, n_splits, one_machine=not machine_differs(records))
     dataset = records[0].dataset
     return ResultTable(
         experiment=" + ".join(dict.fromkeys(experiment for experiment, _ in pairs)),
@@ -82,7 +83,7 @@ def _table(
         stand_in=dataset.stand_in,
         metrics=columns,
         n_splits=n_splits,
-        rows=tuple(mark(rows, columns, n_splits, one_machine=not machine_differs(records))),
+        rows=tuple(mark(competing, columns)),
         notes=tuple(notes_of({labels[pair]: found for pair, found in by_row.items()}, columns)),
     )
 

@@ -19,10 +19,12 @@ class TableCell:
         Number of splits that entered the value.
     low, high : float or None
         Quartiles of a cost; None for fewer than two splits.
+    competes : bool
+        Whether it can be best or second.
     best : bool
-        Whether no comparable row of the table has a better value; ties are all best.
+        Whether no competing row of the table has a better value; ties are all best.
     second : bool
-        Whether exactly one comparable row is better, and another one worse.
+        Whether exactly one competing row is better, and another one worse.
     """
 
     value: float | None
@@ -30,6 +32,7 @@ class TableCell:
     n: int
     low: float | None = None
     high: float | None = None
+    competes: bool = False
     best: bool = False
     second: bool = False
 

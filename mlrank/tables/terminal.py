@@ -35,8 +35,9 @@ def to_rich(table: ResultTable | Grid, decimals: int = 4, *, width: int | None =
     grid = table if isinstance(table, Grid) else to_grid(table, decimals)
     rows = [[(cell.text, _style(cell)) for cell in row] for row in grid.rows]
     notes = [Text(f"- {escaped_lines(note)}", style="dim") for note in grid.notes]
+    below = [Text(), *notes] if notes else []
     title = Text(escaped_lines(grid.title), style="bold")
-    return Group(title, Text(), *rows_to_rich(grid.header, rows, grid.sides, width), Text(), *notes)
+    return Group(title, Text(), *rows_to_rich(grid.header, rows, grid.sides, width), *below)
 
 
 def rows_to_rich(

@@ -68,6 +68,10 @@ def test_evaluate_recomputes_and_notices_tampering(mlrank, tmp_path):
     code, out, _ = mlrank("evaluate", "results/small", "-m", "lrap")
     assert code == 0
     assert "lrap" in out
+    explained = mlrank("explain", "rank_hlapsvm", "--run", "results/small")[1]
+    assert "\n\nSettings of rank_hlapsvm\n\n" in explained
+    assert "\n\nCertificates of the runs\n\n" in explained
+    assert "\n\n\n" not in explained
     path = tmp_path / "results/small/runs/train/official/Binary-SVM.json"
     record = json.loads(path.read_text())
     record["metrics"]["lrap"]["value"] += 0.01

@@ -306,3 +306,39 @@ def test_a_run_that_goes_on_is_followed(written, tmp_path, monkeypatch):
     assert len(looks) == 2
     assert all("No fit is under way: 2 of 3" in look for look in looks)
     assert "under way" not in (tmp_path / "page.html").read_text()
+
+
+def test_a_run_that_has_not_begun_is_awaited(written, tmp_path, monkeypatch):
+    run, page = tmp_path / "results" / "mine", tmp_path / "page.html"
+    looks = []
+
+    def sleep(seconds):
+        looks.append(seconds)
+        if len(looks) == 1:  # as a run writes it first
+            run.mkdir(parents=True)
+            shutil.copy(written.parent / "format.json", run)
+        elif len(looks) == 2:
+            shutil.copytree(written.parent, run, dirs_exist_ok=True)
+
+    monkeypatch.setattr("time.sleep", sleep)
+    result = CliRunner().invoke(app, ["report", str(run), "--watch", "--out", str(page)])
+    assert result.exit_code == 0, result.output
+    assert len(looks) == 2
+    first, last = result.output.splitlines()
+    assert first == f"{run}: no run has begun there; waiting for one, Ctrl-C ends this"
+    assert last == f"written to {page}"
+
+
+def test_waiting_for_a_run_ends_plainly(tmp_path, monkeypatch):
+    def interrupt(seconds):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("time.sleep", interrupt)
+    result = CliRunner().invoke(app, ["report", str(tmp_path / "mine"), "--watch"])
+    assert (result.exit_code, len(result.output.splitlines())) == (0, 1)
+    # What will never be a run's folder is refused: a file, and a folder of other things.
+    (tmp_path / "notes").write_text("x")
+    for path in (tmp_path / "notes", tmp_path):
+        result = CliRunner().invoke(app, ["report", str(path), "--watch"])
+        assert result.exit_code == 1
+        assert isinstance(result.exception, UserError)

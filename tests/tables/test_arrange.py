@@ -165,3 +165,29 @@ def test_metrics_of_probabilities_say_why_they_have_no_value():
     grid = grid_of_metrics({"brier": undefined, "f1_micro": undefined})
     shown = [(value.text, over.text) for _, value, over in grid.rows]
     assert shown == [("-", "none, as scores are no probabilities"), ("-", "all cells")]
+
+
+@pytest.mark.parametrize("by", ["dataset", "metric"])
+def test_cells_of_the_same_text_have_the_same_mark(make, by):
+    values = {"A": (0.70001, 250.1), "B": (0.70004, 255.6), "C": (0.6, 256.4), "D": (0.5, 300), "E": (0.69996, 250.2)}
+    records = [
+        make(name, metrics={"f1_macro": value}, time={"peak_memory": round(1e6 * memory)})
+        for name, (value, memory) in values.items()
+    ]
+    # One with an oracle threshold has the same text and does not compete.
+    records.append(
+        make("F", metrics={"f1_macro": 0.70004}, threshold={"oracle": True}, time={"peak_memory": 400_000_000})
+    )
+
+    def marks(decimals):
+        grids = arrange(records, ["f1_macro", "peak_memory"], GridLayout.of(by=by), decimals)
+        columns = [[row[1 + place] for row in grids[0].rows] for place in (0, 1)] if by == "dataset" else []
+        columns = columns or [[row[1] for row in grid.rows] for grid in grids]
+        return ["".join("b" if cell.best else "s" if cell.second else "-" for cell in cells) for cells in columns]
+
+    # At five digits A is second alone; 256 MB stands twice, below 250 MB, which stands twice as well.
+    assert marks(5) == ["sb----", "b---b-"]
+    assert marks(4) == ["bb--b-", "b---b-"]
+    assert marks(2) == ["bb--b-", "b---b-"]
+    del records[4]
+    assert marks(5) == ["sb---", "bss--"]

@@ -138,6 +138,7 @@ def test_json_holds_everything_in_full(invoke, results):
         "n": 1,
         "low": None,
         "high": None,
+        "competes": True,
         "best": True,
         "second": False,
     }

@@ -224,9 +224,15 @@ class Results:
         Parameters
         ----------
         metrics : names of the metrics; those of the configuration if none is named
-        decimals : digits after the point
-        options : columns, methods, titles, ranks, notes, caption, label, wide; see `mlrank.tables.paper.PaperOptions`;
-            marks=True or against=METHOD marks what differs from the best or from a method, by the tests of `compare`
+        decimals : digits after the point, from 0 to 16
+        options : columns, methods, titles, ranks, notes, caption, label, wide, narrow, siunitx; see
+            `mlrank.tables.paper.PaperOptions`; marks=True or against=METHOD marks what differs from the best or from a
+            method, by the tests of `compare`
+
+        Raises
+        ------
+        UserError
+            For a name that is no metric, column, method or option, or other decimals.
         """
         return render_grids(self._grids(metrics, decimals, options), "latex")
 
@@ -236,6 +242,12 @@ class Results:
 
         given: dict[str, Any] = {"titles": self.folder.read_config().get("display_names", {}), **options}
         marks, against = given.pop("marks", False), given.pop("against", None)
+        known = [field.name for field in fields(PaperOptions)]
+        for name in given:
+            if name not in known:
+                raise UserError(unknown_name("option of a table", name, [*known, "decimals", "marks", "against"]))
+        if not (isinstance(decimals, int) and 0 <= decimals <= MOST_DECIMALS):
+            raise UserError(f"decimals must be a whole number from 0 to {MOST_DECIMALS}, found {decimals!r}")
         plain: dict[str, Any] = {key: tuple(item) if isinstance(item, list) else item for key, item in given.items()}
         grids = [to_grid(table, decimals) for table in self.tables(*metrics)]
         if marks or against is not None:
@@ -284,6 +296,7 @@ class Results:
 
 
 _ROW_NAMES = ["dataset", "method"]
+MOST_DECIMALS = 16
 
 
 def open_results(path: str | PathLike[str]) -> Results:

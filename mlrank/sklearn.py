@@ -1,7 +1,7 @@
 """The bridge to scikit-learn: any solver with any threshold as one estimator."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -120,7 +120,10 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         solver, threshold = self._part("solver"), self._part("threshold")
         able = Capabilities.of(solver)
         if able.transductive:
-            raise ValueError(f"{type(solver).__name__} scores only rows that it was given when it was fitted")
+            raise ValueError(
+                f"{type(solver).__name__} scores only rows that it was given when it was fitted: it runs in "
+                "experiments (mlrank.run), and is no estimator"
+            )
         if getattr(threshold, "ORACLE", False):
             raise ValueError(f"{type(threshold).__name__} looks at the true labels of the rows that it predicts")
         how = self.threshold_scores or getattr(threshold, "FIT_ON", "train")
@@ -273,6 +276,9 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the solver or the threshold without the settings that were given, whether it is an object or a key."""
         given = getattr(self, name)
         if not isinstance(given, str):
+            if not is_dataclass(given) or isinstance(given, type):
+                found = given.__name__ if isinstance(given, type) else f"a {type(given).__name__}"
+                raise ValueError(f"{name} must be a key, or one of mlrank's with its settings, found {found}")
             return given
         given = new_key(given) if name == "solver" else given
         if given not in PARTS[name]:
@@ -358,6 +364,9 @@ def _indicator(y: Any, n_samples: int) -> BoolArray:
         raise ValueError(f"y has {given.shape[0]} rows, X has {n_samples}")
     if given.dtype == np.bool_:
         return given
-    if given.dtype.kind not in "iuf" or not np.isin(given, (0, 1)).all():
-        raise ValueError("Unknown label type: y must be an indicator of 0 and 1 for each label")
+    number = given.dtype.kind in "iuf"
+    others = given[~np.isin(given, (0, 1))] if number else given.ravel()
+    if others.size or not number:
+        found = f", found {others[:1].tolist()[0]!r}" if others.size else ""
+        raise ValueError(f"Unknown label type: y must be an indicator of 0 and 1 for each label{found}")
     return np.asarray(given == 1)

@@ -213,6 +213,21 @@ def test_results_as_frames(tmp_path):
     assert repr(results.model(*where)).startswith(f"<StoredModel {record.method} (")
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lable": "tab:x"}, "unknown option of a table 'lable'. Did you mean 'label'"),
+        ({"decimals": -1}, "decimals must be a whole number from 0 to 16, found -1"),
+        ({"decimals": 2.5}, "decimals must be a whole number from 0 to 16, found 2.5"),
+        ({"methods": "Rank"}, r"methods must be a list of names, found 'Rank'; one name is \['Rank'\]"),
+        ({"columns": "fit"}, "columns must be a list of names, found 'fit'"),
+    ],
+)
+def test_options_of_a_table_that_are_none_are_refused(results, options, message):
+    with pytest.raises(UserError, match=message):
+        results.latex("f1_micro", **options)
+
+
 def test_results_as_a_printed_table_and_on_axes_of_ones_own(results):
     from matplotlib.figure import Figure
 
@@ -227,5 +242,8 @@ def test_results_as_a_printed_table_and_on_axes_of_ones_own(results):
     assert "critical" in dir(results.plot)
     with pytest.raises(AttributeError, match=r"unknown kind of figure 'label'\. Did you mean 'labels'"):
         _ = results.plot.label
+    assert repr(results.plot).startswith("<figures: convergence, cooccurrence, ")
+    with pytest.raises(ValueError, match="'ax' must be an Axes of matplotlib, or a list of them, found 3"):
+        results.plot.labels(ax=3)
     with pytest.raises(ValueError, match="the figure has 1 panel: 'ax' must be one axes, found 2"):
         results.plot.labels(ax=[ax, ax])

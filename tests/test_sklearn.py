@@ -11,6 +11,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import RidgeClassifier
 from sklearn.metrics import accuracy_score, f1_score, make_scorer
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -295,8 +296,15 @@ def test_a_fitted_ranker_pickles(problem):
         (MultiLabelRanker(threshold="oracle_size"), None, "OracleSize looks at the true labels"),
         (MultiLabelRanker(threshold_scores="test"), None, "threshold_scores must be 'train', 'heldout' or None"),
         (MultiLabelRanker(), np.zeros(60), "Unknown label type: y must be an indicator"),
-        (MultiLabelRanker(), np.full((60, 2), 2), "Unknown label type: y must be an indicator of 0 and 1"),
-        (MultiLabelRanker(), np.full((60, 2), "a"), "Unknown label type: y must be an indicator of 0 and 1"),
+        (MultiLabelRanker(), np.full((60, 2), 2), "Unknown label type: y must be an indicator of 0 and 1.*, found 2$"),
+        (
+            MultiLabelRanker(),
+            np.full((60, 2), "a"),
+            "Unknown label type: y must be an indicator of 0 and 1.*, found 'a'$",
+        ),
+        (MultiLabelRanker(), np.full((60, 2), np.nan), "y must be an indicator of 0 and 1 for each label, found nan$"),
+        (MultiLabelRanker(SOLVERS["knn"]), None, "solver must be a key, or one of mlrank's with .*, found KNN$"),
+        (MultiLabelRanker(RidgeClassifier()), None, "solver must be a key, .*, found a RidgeClassifier$"),
         (MultiLabelRanker(), np.zeros((59, 2)), "y has 59 rows, X has 60"),
     ],
 )

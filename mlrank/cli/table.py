@@ -164,7 +164,7 @@ def table(
     if format in (TableFormat.csv, TableFormat.json):
         if by or rows or cols or shaped:
             arranging = ", ".join(shaped) or "--by, --rows and --cols"
-            raise UserError(f"{arranging} arrange tables for readers; {format.value} has one form")
+            raise UserError(f"{arranging}: for readers alone, {format.value} has one form")
         tables = build_tables(stored.records, chosen)
         print(render(tables, format.value, decimals), end="")
         return

@@ -1,6 +1,6 @@
 """Figures on axes of matplotlib that a notebook has, or new ones."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ def draw_on(figure: AnyFigure, ax: "Axes | Sequence[Axes] | None" = None) -> "li
     Raises
     ------
     ValueError
-        For another number of axes, or a figure that has no axes of its own.
+        For another number of axes, for what is none, or for a figure that has no axes of its own.
     """
     from matplotlib.axes import Axes
 
@@ -46,7 +46,10 @@ def draw_on(figure: AnyFigure, ax: "Axes | Sequence[Axes] | None" = None) -> "li
             spare.set_visible(False)
         axes = axes[:n]
     else:
-        axes = [ax] if isinstance(ax, Axes) else list(ax)
+        axes = list(ax) if isinstance(ax, Iterable) else [ax]
+    for one in axes:
+        if not isinstance(one, Axes):
+            raise ValueError(f"'ax' must be an Axes of matplotlib, or a list of them, found {one!r}")
     if len(axes) != n:
         panels = "1 panel: 'ax' must be one axes" if n == 1 else f"{n} panels: 'ax' must be a list of as many axes"
         raise ValueError(f"the figure has {panels}, found {len(axes)}")
@@ -77,6 +80,9 @@ class Plots:
         if kind not in KINDS:
             raise AttributeError(unknown_name("kind of figure", kind, KINDS))
         return partial(self._draw, kind)
+
+    def __repr__(self) -> str:
+        return f"<figures: {', '.join(sorted(KINDS))}>"
 
     def __dir__(self) -> list[str]:
         return sorted(KINDS)

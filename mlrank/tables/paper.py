@@ -30,7 +30,7 @@ class PaperOptions:
     notes : whether the notes are kept
     caption, label : of LaTeX tables, None for the title and for none
     wide : whether LaTeX tables span two columns of a page
-    narrow : whether LaTeX tables fit one of two columns of a page
+    narrow : whether LaTeX tables fit one of two columns of a page, or a slide
     siunitx : whether LaTeX tables align numbers at their points, by the package siunitx
     """
 
@@ -44,6 +44,11 @@ class PaperOptions:
     wide: bool = False
     siunitx: bool = False
     narrow: bool = False
+
+    def __post_init__(self) -> None:
+        for what, names in (("columns", self.columns), ("methods", self.methods)):
+            if isinstance(names, str):
+                raise UserError(f"{what} must be a list of names, found {names!r}; one name is [{names!r}]")
 
 
 def for_paper(grid: Grid, options: PaperOptions) -> Grid:

@@ -117,7 +117,7 @@ def test_layouts_can_be_asked_for(invoke, results):
 
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_formats_for_machines_have_one_layout(invoke, results, form):
-    with pytest.raises(UserError, match=f"arrange tables for readers; {form} has one form"):
+    with pytest.raises(UserError, match=f": for readers alone, {form} has one form"):
         invoke(results / "two", "--by", "method", "--format", form)
 
 

@@ -56,7 +56,7 @@ def nothing_is_written_to_the_users_cache():
 
 @pytest.fixture(scope="session", autouse=True)
 def the_command_line_is_built_once():
-    """Keep what typer builds of the application, which it does anew for each call: that takes longer than most calls."""
+    """Keep what typer builds of the application: anew for each call, it takes longer than most calls."""
     with pytest.MonkeyPatch.context() as patch:
         built = functools.cache(typer.main.get_command)
         patch.setattr("typer.main.get_command", built)

@@ -60,8 +60,8 @@ def status(
     if unread and not found:
         raise unread[0]
     # Of several, one whose data are elsewhere or whose files are broken does not hide the rest.
-    for error in unread:
-        typer.echo(f"mlrank: {error}", err=True)
+    for reason in unread:
+        typer.echo(f"mlrank: {reason}", err=True)
     if as_json:
         print(dump_json({name: [vars(state) for state in states] for name, states in found.items()}), end="")
     else:

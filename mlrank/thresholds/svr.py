@@ -163,7 +163,7 @@ def _interior_point(X: Features, h: FloatArray, C: float, epsilon: float, tol: f
 def _direction(
     point: _Point, factoriser: Factoriser, X: Features, across: Features, h: FloatArray, epsilon: float
 ) -> _Point:
-    """Return the corrected Newton direction; `across` is X', made once as scipy takes longer for it than for a product."""
+    """Return the corrected Newton direction; `across` is X', made once: scipy takes longer for it than a product."""
     z, room, lower, upper, coef, bias = point
     stationarity = SIGN * (X @ coef + bias - h) + epsilon - lower + upper
     drift = coef - across @ (z[0] - z[1])

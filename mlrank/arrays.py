@@ -102,7 +102,11 @@ def with_ones(X: Features) -> Features:
 
 
 def read_only(X: Features) -> Features:
-    """Return a view of `X` (ndarray or csr_array) whose buffers refuse to be written; `X` itself if they all do."""
+    """Return a view of `X` (ndarray or csr_array) whose buffers refuse to be written; `X` itself if they all do.
+
+    Compiled loops take their input like this also where it is their caller's own: for arrays that may be written to,
+    each would be compiled once more.
+    """
     if issparse(X):
         if not any(part.flags.writeable for part in (X.data, X.indices, X.indptr)):
             return X

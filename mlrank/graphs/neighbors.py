@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csc_array, issparse
 from scipy.spatial import cKDTree
 
-from mlrank.arrays import Features, FloatArray, IntArray, as_features, in_pieces
+from mlrank.arrays import Features, FloatArray, IntArray, as_features, in_pieces, read_only
 from mlrank.graphs._neighbor_kernels import SPARE, dense_block, listed_rows, sparse_rows
 
 __all__ = ["inverted", "knn"]
@@ -56,6 +56,7 @@ def knn(X: Features, n_neighbors: int) -> tuple[IntArray, FloatArray]:
     largest = float(np.abs(rows.data if issparse(rows) else rows).max(initial=0.0))
     if not largest < LARGEST:
         raise ValueError(f"X must have finite entries below {LARGEST:g}, so that distances exist, found {largest:g}")
+    rows = read_only(rows)
     indices, squares = np.empty((n, n_neighbors), dtype=np.int64), np.empty((n, n_neighbors))
     if issparse(rows):
         _of_sparse(rows, indices, squares)

@@ -93,7 +93,7 @@ def _match(X: Features, Z: Features, out: FloatArray) -> None:
     """Add up common bins through lists of the rows of Z that have each bin; the upper triangle if Z is X."""
     rows, columns = _sparse(X), _sparse(Z).tocsc()
     columns.sort_indices()
-    start = _own_places(rows) if Z is X else columns.indptr[rows.indices]
+    start = _own_places(rows) if Z is X else columns.indptr[rows.indices].astype(np.int64)
     parts = (rows.data, rows.indices, rows.indptr, columns.data, columns.indices.view(np.uint32), columns.indptr)
     shared = np.diff(columns.indptr).astype(np.float64) * np.bincount(rows.indices, minlength=rows.shape[1])
     cost = out.shape[1] + float(shared.sum()) / max(1, len(out))

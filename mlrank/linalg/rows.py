@@ -88,7 +88,7 @@ class CenteredRows:
             left = np.asarray(self.rows.sum(axis=0)).ravel() - self.shape[0] / 2 * self.offset
             A, other = self._columns, read_only(self._columns.T.tocsr())
         gram = np.zeros((A.shape[0], A.shape[0]))
-        parts = (A.data, A.indices, A.indptr, other.data, other.indices, other.indptr)
+        parts = [read_only(part) for one in (A, other) for part in (one.data, one.indices, one.indptr)]
         shared = np.diff(other.indptr).astype(np.float64)
         for rows in in_pieces(len(gram), len(gram) + float(shared @ shared) / max(1, len(gram))):
             symmetric_product(*parts, left, right, gram, rows.start, rows.stop)
@@ -121,9 +121,10 @@ def _product(A: Features, V: FloatArray, left: FloatArray, right: FloatArray) ->
 
     out = np.empty((A.shape[0], V.shape[1]))
     V = np.ascontiguousarray(V, dtype=np.float64)
+    data, indices, indptr = (read_only(part) for part in (A.data, A.indices, A.indptr))
     for rows in in_pieces(len(out), V.shape[1] * (1 + A.nnz / max(1, len(out)))):
-        ends = A.indptr[rows.start : rows.stop + 1]
-        centered_product(A.data, A.indices, ends, V, left[rows], right, out[rows])
+        ends = indptr[rows.start : rows.stop + 1]
+        centered_product(data, indices, ends, V, left[rows], right, out[rows])
     return out
 
 

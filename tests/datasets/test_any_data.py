@@ -711,9 +711,9 @@ def test_the_time_of_wide_frames_grows_with_their_columns():
         assert data.X[:, ::-1].tolist() == frame[names].to_numpy().tolist()
         return spent
 
-    few = min(seconds(4000) for _ in range(2))
+    few = min(seconds(2000) for _ in range(2))
     # A look through all names for each column would take 25 times as long.
-    assert seconds(20000) < 12 * few
+    assert seconds(10000) < 12 * few
 
 
 CELLS = [

@@ -2,6 +2,7 @@
 
 import csv
 import gc
+import io
 import tracemalloc
 
 import numpy as np
@@ -50,15 +51,17 @@ def write(folder, stem, X, Y):
         path + ".parquet"
     )
     rows = [[*x, *y] for x, y in zip(X.tolist(), marks.tolist(), strict=True)]
+    lines = io.StringIO(newline="")
+    csv.writer(lines).writerows(rows)
     for ending, separator in (("csv", ","), ("tsv", "\t")):
         with open(f"{path}.{ending}", "w", newline="") as file:
-            csv.writer(file, delimiter=separator).writerows([FEATURES + LABELS, *rows])
+            file.write(separator.join(FEATURES + LABELS) + "\r\n" + lines.getvalue().replace(",", separator))
     with open(path + ".arff", "w", newline="") as file:
         file.write(f"@relation 'd: -C -{K}'\n")
         file.writelines(f"@attribute {name} numeric\n" for name in FEATURES)
         file.writelines(f"@attribute {name} {{0,1}}\n" for name in LABELS)
         file.write("@data\n")
-        csv.writer(file).writerows(rows)
+        file.write(lines.getvalue())
 
 
 def load(folder, stem, ending):

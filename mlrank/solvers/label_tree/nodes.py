@@ -82,7 +82,7 @@ def train_node(rows: NodeRows, bounds: IntArray, machines: Machines, turn: int) 
         *(rows.row_ptr, rows.features, rows.values, rows.label_ptr, rows.label_rows),
         *(rows.order[bounds[0] : bounds[-1]], rows.local_row, rows.local_feature),
     )
-    signs = _signs(bounds, mark_ptr, marks, ptr.size - 1, values)
+    signs = _signs(np.ascontiguousarray(bounds), mark_ptr, marks, ptr.size - 1, values)
     n_children = bounds.size - 1
     alpha = np.zeros_like(signs)
     weights = np.zeros((own.size + 1, n_children), rows.values.dtype)

@@ -185,7 +185,8 @@ def _halve(row_ptr, features, values, label_ptr, label_rows, lengths, order, beg
             for s in range(mark_ptr[i], mark_ptr[i + 1]):
                 found += along[marks[s]]
             score[i] = found / lengths[labels[i]] if lengths[labels[i]] > 0 else 0.0
-        ranked[:] = score
+        for i in range(size):
+            ranked[i] = score[i]
         bound = _largest(ranked, middle - begin)
         # Of labels with the very score of the bound, the first ones fill the half.
         room = middle - begin

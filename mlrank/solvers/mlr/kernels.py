@@ -393,7 +393,8 @@ def subtract_tops(K: Any, V: Any, out: Any) -> None:
     for i in range(K.shape[0]):
         for left in range(0, K.shape[1], COLUMNS):
             k, o = K[i, left : left + COLUMNS], out[i, left : left + COLUMNS]
-            tile[: k.size] = k
+            for c in range(k.size):  # to assign whole slices compiles five seconds longer, for a message on shapes
+                tile[c] = k[c]
             for j in range(V.shape[0]):
                 value, v = V[j, i], V[j, left : left + COLUMNS]
                 for c in range(v.size):

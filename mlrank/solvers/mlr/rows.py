@@ -17,7 +17,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, in_pieces, with_ones
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, in_pieces, read_only, with_ones
 from mlrank.solvers.flattening import Flattening
 from mlrank.solvers.mlr.kernels import (
     find_active,
@@ -303,7 +303,7 @@ class GramRows:
 
     def _rest(self, dtype: Any) -> Any:
         rest = np.empty(self.K.shape, dtype)
-        subtract_tops(self.K, np.ascontiguousarray(self.found.U.T), rest)
+        subtract_tops(read_only(self.K), np.ascontiguousarray(self.found.U.T), rest)
         return rest
 
     def sweeps(self, problem: RankingProblem, single: bool) -> "GramSweeps":
@@ -348,7 +348,7 @@ class GramSweeps:
         self.examples = self.examples[kept]
         self.place = np.full(len(self.beta), -1)
         self.place[self.examples] = np.arange(len(kept))
-        self.G, self.F = square_of(self.G, kept), np.ascontiguousarray(self.F[:, kept])
+        self.G, self.F = square_of(self.G, np.ascontiguousarray(kept)), np.ascontiguousarray(self.F[:, kept])
         self.seen = replace(self.problem, labels=self.problem.labels.take(self.examples))
         self.activity.narrow(kept)
 
@@ -411,7 +411,7 @@ class LinearRows:
     """
 
     def __init__(self, X: Features, bias: bool, share: float = 1.0, bounds: tuple[int, float] = LINEAR_BOUNDS) -> None:
-        self.X, self.share = with_ones(X) if bias else X, share
+        self.X, self.share = read_only(with_ones(X) if bias else X), share
         squares = self.X.multiply(self.X) if issparse(self.X) else self.X * self.X
         self.diagonal = np.asarray(squares.sum(axis=1), dtype=np.float64)
         sample = sample_of(X.shape[0])

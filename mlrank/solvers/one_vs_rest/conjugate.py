@@ -13,7 +13,7 @@ each of its machines and rows. Reference: Lin, Weng & Keerthi, JMLR 9, 2008.
 import numpy as np
 from scipy.sparse import issparse
 
-from mlrank.arrays import Features, FloatArray, IntArray
+from mlrank.arrays import Features, FloatArray, IntArray, read_only
 from mlrank.compiled import njit
 from mlrank.linalg.sums import column_offsets, less_offsets
 from mlrank.solvers.base import WHOLE, Block, TrainingSet
@@ -65,7 +65,7 @@ class _ConjugateRows:
     """Rows, whose systems conjugate gradients solve."""
 
     def __init__(self, X: Features) -> None:
-        self.X, self._single = X, X.astype(np.float32)
+        self.X, self._single = X, read_only(X.astype(np.float32))
         self._squares = X.multiply(X) if issparse(X) else X * X
 
     def scores(self, V: FloatArray) -> FloatArray:

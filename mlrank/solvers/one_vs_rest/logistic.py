@@ -147,7 +147,7 @@ class NewtonSteps:
 
     def _trial(self, V: FloatArray, F: FloatArray, S: SignArray) -> _Trial:
         beta, slopes, loss = np.empty(F.shape), np.empty(F.shape), np.empty(F.shape[1])
-        log_losses(F, S, self.costs, beta, slopes, loss)
+        log_losses(F, np.ascontiguousarray(S), self.costs, beta, slopes, loss)
         return _Trial(V, F, beta, slopes, 0.5 * (self._penalty() * V * V).sum(axis=0) + loss)
 
     def _judged(self, active: IntArray, now: _Trial, S: SignArray, gradient: FloatArray, last: BoolArray) -> BoolArray:

@@ -106,10 +106,10 @@ class SparseMachineRows:
         beta, W = np.zeros(S.shape, dtype=np.float32), np.zeros((m + 1, len(labels)), dtype=np.float32)
         move, reached, wait = np.empty(len(labels), dtype=np.float32), np.zeros(len(labels)), 0
         squares = (self.squares + 1.0).astype(np.float32)
-        rows = (self._data, self.given.indices, self.given.indptr)
+        rows, signs = (self._data, self.given.indices, self.given.indptr), np.ascontiguousarray(S)
         for number in range(1, passes + 1):
             gains = np.zeros(len(labels))
-            sparse_pass(*rows, rng.permutation(n), squares, S, costs, self.squared, beta, W, move, gains)
+            sparse_pass(*rows, rng.permutation(n), squares, signs, costs, self.squared, beta, W, move, gains)
             reached, wait = reached + gains, wait - 1
             if number < passes and (wait > 0 or (gains > ENOUGH * tol * reached).any()):
                 continue

@@ -142,7 +142,8 @@ def sweep_csr(
             value = data[at]
             for u in range(n):
                 before[u] += value * w[labels[u]]
-        scores[:n] = before[:n]
+        for u in range(n):
+            scores[u] = before[u]
         sweep_pairs(
             alpha,
             offset[i],

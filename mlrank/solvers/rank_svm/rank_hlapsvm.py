@@ -121,6 +121,8 @@ class RankHLapSVM:
         bias, free = settings.bias_value, settings.free_bias
         n, m = train.X.shape
         by_rows = self.kernel != "linear" or m > n
+        if not by_rows:
+            check_size(n if issparse(train.X) else m, m, "lam above 0")
         K = kernel_matrix(train, settings.kernel) if by_rows else None
         weights, notes = self._hyperedges(train, K)
         penalty = RankPenalty(self.lam, train.dense_Y, weights)
@@ -129,7 +131,6 @@ class RankHLapSVM:
             exact = partial(long_kernel, settings.kernel, train.X)
             given = GivenRows(train.X if span is not None else K, span is None, bias > 0, penalty, exact)
             return Prepared(pairs, gram_rows(K, bias, free, (self.lam, train.dense_Y, weights), span), given, notes)
-        check_size(n if issparse(train.X) else m, m, "lam above 0")
         # L maps constants to 0, so offsets are left out before they cost digits.
         metric = self.lam * laplacian_gram(less_offsets(train.X, column_offsets(train.X)), train.dense_Y, weights)
         metric[np.diag_indices_from(metric)] += 1.0

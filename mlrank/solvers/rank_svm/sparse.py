@@ -17,7 +17,7 @@ import numpy as np
 from scipy.sparse import csr_array, hstack
 from scipy.sparse.linalg import svds
 
-from mlrank.arrays import Features, FloatArray, IntArray, in_pieces
+from mlrank.arrays import Features, FloatArray, IntArray, in_pieces, read_only
 from mlrank.solvers.flattening import Flattening
 from mlrank.solvers.rank_svm import kernels
 from mlrank.solvers.rank_svm.rows import meet_constraints
@@ -131,7 +131,7 @@ class SparseSweeps:
     def sweep(self, alpha: FloatArray, active: Any, order: IntArray) -> None:
         """Make one pass, then one move of the center."""
         rows = self.rows
-        parts = (rows.X.data, rows.X.indices, rows.X.indptr)
+        parts = tuple(read_only(part) for part in (rows.X.data, rows.X.indices, rows.X.indptr))
         # The loop adds value * move to weights of the constant feature and reads value * weights.
         value, weights = rows.bias, self.free_bias
         if rows.free:

@@ -12,7 +12,11 @@ import pytest
 import typer.main
 import typer.testing
 
+import mlrank.plots.canvas
+
 TESTS = Path(__file__).parent
+# Of a figure's pixels, as they are and as the tests draw them.
+DOTS_PER_INCH, FEW = mlrank.plots.canvas._DPI, 60
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -61,4 +65,12 @@ def the_command_line_is_built_once():
         built = functools.cache(typer.main.get_command)
         patch.setattr("typer.main.get_command", built)
         patch.setattr("typer.testing._get_command", built, raising=False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def figures_have_few_pixels():
+    """Draw a fifth of the pixels to an inch: to fill and pack them takes longer than the figures."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mlrank.plots.canvas, "_DPI", FEW)
         yield

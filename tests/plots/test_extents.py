@@ -17,7 +17,15 @@ from mlrank.plots.files import AnyFigure
 from mlrank.plots.heat import HeatFigure, HeatPanel
 from mlrank.plots.learning import learning_figure
 from mlrank.plots.specification import Specification, SpecificationFigure
+from tests.conftest import DOTS_PER_INCH
 from tests.plots.test_figures_of_runs import NAMES, limited, material, sized  # noqa: F401  a fixture
+
+
+@pytest.fixture(autouse=True)
+def figures_have_all_their_pixels(monkeypatch):
+    """Measure figures as they are, other than the tests elsewhere do."""
+    monkeypatch.setattr("mlrank.plots.canvas._DPI", DOTS_PER_INCH)
+
 
 LONG = "A method with a name of some length"
 PANELS = PanelFigure(

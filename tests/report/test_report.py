@@ -1,5 +1,6 @@
 """The report of an experiment: whole, escaped, without a network, small, and alive in a browser."""
 
+import functools
 import re
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ from html.parser import HTMLParser
 import pytest
 from typer.testing import CliRunner
 
+import mlrank.report.drawings
 from mlrank.cli import app
 from mlrank.cli.report import page_so_far, progress_of
 from mlrank.errors import UserError
@@ -63,6 +65,14 @@ class Page(HTMLParser):
         if {"td", "th"} & set(self.open):
             self.tables[-1][-1][-1] += data
         self.sections[self.section] = self.sections.get(self.section, "") + data
+
+
+@pytest.fixture(scope="module", autouse=True)
+def equal_figures_are_drawn_once():
+    """That they are equal files has a test of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mlrank.report.drawings.render", functools.cache(mlrank.report.drawings.render))
+        yield
 
 
 def made(records, **changes):

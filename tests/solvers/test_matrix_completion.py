@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
 from scipy.sparse import csr_array
+from scipy.special import expit
 
 from mlrank.solvers import TrainingSet
 from mlrank.solvers.matrix_completion import Completion, CompletionPoint, MatrixCompletion, simplex_rows
+from mlrank.solvers.matrix_completion.splitting import _Labels
 from tests.solvers.problems import random_problem
 
 GOLDEN_X = np.array([[1, 0], [0.8, 0.1], [0, 1], [0.1, 0.9]])
@@ -200,17 +202,45 @@ def test_large_penalty_leaves_nothing():
     assert not model.decision_function(X).any()
 
 
+@pytest.mark.parametrize("constraint", ["none", "nonnegative"])
 @pytest.mark.parametrize("most", [1, 3, 20])
-def test_steps_are_counted_and_the_last_is_one_for_the_last_penalty(most):
-    train, X, _ = small()
-    solver = MatrixCompletion(max_iter=most, tol=1e-9)
+def test_steps_are_counted_and_the_last_is_one_for_the_last_penalty(most, constraint):
+    train, X, _ = small(constraint)
+    solver = MatrixCompletion(max_iter=most, tol=1e-9, constraint=constraint)
     info = solver.fit(train).info
     assert info.n_iter == most
     assert np.isfinite(info.optimality)
     assert not info.converged
     assert len(solver._levels(solver._problem(train, X))) > 3
     # The residual told is that of the last penalty, mu, so more steps bring it down.
-    assert info.optimality > MatrixCompletion(max_iter=400, tol=1e-9).fit(train).info.optimality
+    assert info.optimality > replace(solver, max_iter=400).fit(train).info.optimality
+
+
+@pytest.mark.parametrize("bias", ["ones", "none", "labels"])
+def test_splitting_leads_near_the_fixed_point_whatever_the_labels_weigh(bias):
+    """The papers' iteration takes about the square root of their weight, some 2000 steps here."""
+    X, Y = random_problem(200, 20, 6)
+    train = TrainingSet(X[:100], Y[:100], X[100:])
+    for lam in (1.0, 100.0):
+        info = MatrixCompletion(lam=lam, bias=bias).fit(train).info
+        assert info.converged
+        assert info.n_iter < 250
+
+
+def test_scores_of_observed_labels_are_least_beside_a_square():
+    rng = np.random.default_rng(0)
+    signs = rng.choice([-1.0, 0.0, 1.0], (8, 3))
+    labels = _Labels(Completion(signs, np.ones((8, 2)), 50.0, 2.0, "ls", "none", "none"))
+    scale, weight = 50.0 / np.count_nonzero(signs), 1e-3
+    for size in (1.0, 1e4, 1e-3):  # the second begins where the first has ended
+        V = size * rng.standard_normal(signs.shape)
+        found = labels.nearest(V, weight)
+        assert np.array_equal(found[signs == 0], V[signs == 0])
+        for u, v, sign in zip(found[signs != 0], V[signs != 0], signs[signs != 0], strict=True):
+            # The derivative rises, so its sign on either side says where the minimum is.
+            around = u + np.array([-1.0, 1.0]) * 1e-6 * max(1.0, abs(u))
+            slopes = -scale * sign * expit(-2.0 * sign * around) + weight * (around - v)
+            assert slopes[0] < 0 < slopes[1]
 
 
 def test_simplex_rows_are_nearest():

@@ -13,11 +13,15 @@ labeled and unlabeled, signs y of the O_Y observed labels and all O_X features x
 e is a tenth of the mean positive feature: without it the curvature at empty bins has no bound. Scores are Z_Y (+ b).
 
 Method: the fixed-point iteration of the papers, Z <- P(D(Z - tau grad)), D shrinking singular values by tau mu and P
-setting the column of ones and projecting onto S, with mu falling by a quarter to its last value. The step
-tau = min(3.8 O_Y / (lam gamma), O_X) has gamma in it, which the papers' has not and must where gamma is not 1. Iterates
-run ahead by Nesterov's momentum, within S, which starts anew when it points uphill. With the chi2 loss the curvature of
-features is at most 64 / (27 e O_X) in S, which gives the step there. Singular values come from the smaller Gram matrix.
-Values of mu before the last are only passed through: the result does not depend on them.
+setting the column of ones and projecting onto S. The step tau = min(3.8 O_Y / (lam gamma), O_X) has gamma in it, which
+the papers' has not and must where gamma is not 1. Iterates run ahead by Nesterov's momentum, within S, which starts
+anew when it points uphill. With the chi2 loss the curvature of features is at most 64 / (27 e O_X) in S, which gives
+the step there. Singular values come from the smaller Gram matrix.
+
+The iteration alone takes steps as the square root of lam, thousands on counts. Without a constraint its fixed point is
+the minimum of a convex problem, and it begins near that, where splitting leads (splitting.py) in some tens of steps.
+With one, mu falls by a quarter to its last value as in the papers; values before the last are only passed through.
+The result depends on neither.
 
 `optimality` is the relative residual of the fixed point: |Z - P(D(Z - tau grad))| / tau, over |grad|, at the point from
 which the last step went; steps of this kind bring no two points further apart, so it bounds that of the result. Without
@@ -30,14 +34,12 @@ numbers. Features of unequal scale count unequally: scale columns to unit varian
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit
 
 from mlrank.arrays import FloatArray, as_dense
-from mlrank.linalg.shrink import largest_singular_value, shrink_singular_values
+from mlrank.linalg.shrink import largest_singular_value
 from mlrank.solvers.base import (
     CertificateKind,
     FitInfo,
@@ -46,154 +48,12 @@ from mlrank.solvers.base import (
     check_positive,
     unknown_label_notes,
 )
+from mlrank.solvers.matrix_completion.problem import CONSTRAINTS, FEATURE_LOSSES, Completion, CompletionPoint
+from mlrank.solvers.matrix_completion.splitting import near_fixed_point
 from mlrank.solvers.models import TransductiveModel, all_rows, row_digests
 from mlrank.solvers.scales import scale_notes
 
-__all__ = ["CONSTRAINTS", "FEATURE_LOSSES", "Completion", "CompletionPoint", "MatrixCompletion", "Step", "simplex_rows"]
-
-FEATURE_LOSSES = ("ls", "chi2")
-CONSTRAINTS = ("none", "nonnegative", "simplex")
-# The paper's step for labels, of the 4 that the largest curvature of the logistic loss allows.
-LABEL_STEP = 3.8
-# Of the mean positive feature: e, which bounds the curvature of the chi2 loss at empty bins.
-CHI2_FLOOR = 0.1
-# That curvature times e: it is 2 (2x + e)^2 / (z + x + e)^3, for x and z of at least 0 largest at z = 0 and x = e / 2.
-CHI2_CURVATURE = 64.0 / 27.0
-
-
-class CompletionPoint(NamedTuple):
-    """A matrix Z = [labels, features, ones], (n_rows, n_columns), and the biases of the labels."""
-
-    Z: FloatArray
-    bias: FloatArray
-
-
-class Step(NamedTuple):
-    """Where a step led, with what rank; its length in units of the gradient; and the length of the gradient."""
-
-    point: CompletionPoint
-    rank: int
-    move: float
-    slope: float
-
-
-@dataclass(frozen=True)
-class Completion:
-    """The smooth part of the problem, and its steps.
-
-    Parameters
-    ----------
-    signs : (n_rows, n_labels) ndarray
-        +1 and -1, and 0 where a label is not observed.
-    X : (n_rows, n_features) ndarray
-    lam, gamma : float
-    features : one of FEATURE_LOSSES
-    constraint : one of CONSTRAINTS
-    bias : {"ones", "labels", "none"}
-    """
-
-    signs: FloatArray
-    X: FloatArray
-    lam: float
-    gamma: float
-    features: str
-    constraint: str
-    bias: str
-
-    @cached_property
-    def observed(self) -> FloatArray:
-        """Return [labels, features, ones] with zeros where nothing is observed."""
-        blocks = [self.signs, self.X]
-        if self.bias == "ones":
-            blocks.append(np.ones((len(self.X), 1)))
-        return np.hstack(blocks)
-
-    @cached_property
-    def n_observed(self) -> int:
-        """Number of observed labels."""
-        return int(np.count_nonzero(self.signs))
-
-    @cached_property
-    def floor(self) -> float:
-        """What is added to the denominator of the chi2 loss."""
-        positive = self.X[self.X > 0]
-        return CHI2_FLOOR * float(positive.mean()) if positive.size else 1.0
-
-    @cached_property
-    def tau(self) -> float:
-        """The step: 1 over the largest curvature of the two losses, half of it where the biases move as well."""
-        labels = LABEL_STEP * self.n_observed / (self.lam * self.gamma)
-        features = self.X.size * (1.0 if self.features == "ls" else self.floor / CHI2_CURVATURE)
-        return min(labels, features) / (2.0 if self.bias == "labels" else 1.0)
-
-    @property
-    def bias_step(self) -> float:
-        """The step of a bias, which takes part in every row, so its curvature is so many times that of an entry."""
-        return self.tau / len(self.X)
-
-    def loss(self, point: CompletionPoint) -> float:
-        """Return the smooth part of the objective."""
-        k, d = self.signs.shape[1], self.X.shape[1]
-        margins = (self.gamma * self.signs * (point.Z[:, :k] + point.bias))[self.signs != 0]
-        labels = float(np.logaddexp(0.0, -margins).sum()) / self.gamma
-        apart = point.Z[:, k : k + d] - self.X
-        if self.features == "ls":
-            features = 0.5 * float(np.vdot(apart, apart))
-        else:
-            features = float((apart**2 / (apart + 2.0 * self.X + self.floor)).sum())
-        return self.lam / self.n_observed * labels + features / self.X.size
-
-    def gradient(self, point: CompletionPoint) -> CompletionPoint:
-        """Return the gradient of `loss`."""
-        k, d = self.signs.shape[1], self.X.shape[1]
-        G = np.zeros_like(point.Z)
-        slopes = expit(-self.gamma * self.signs * (point.Z[:, :k] + point.bias))
-        G[:, :k] = -self.lam / self.n_observed * self.signs * slopes
-        apart = point.Z[:, k : k + d] - self.X
-        if self.features == "chi2":
-            whole = apart + 2.0 * self.X + self.floor
-            apart = apart * (2.0 * whole - apart) / whole**2
-        G[:, k : k + d] = apart / self.X.size
-        return CompletionPoint(G, G[:, :k].sum(axis=0) if self.bias == "labels" else np.zeros(k))
-
-    def step(self, begin: CompletionPoint, level: float, rank: int) -> Step:
-        """Go down the gradient, shrink singular values by tau * level, then project; about `rank` of them stay."""
-        slope = self.gradient(begin)
-        # No accuracy is asked of the thresholding: what it lacks shows in the length of the next step.
-        shrunk = shrink_singular_values(begin.Z - self.tau * slope.Z, self.tau * level, np.inf, rank)
-        end = self.projected(CompletionPoint(shrunk.matrix, begin.bias - self.bias_step * slope.bias))
-        moves = (end.Z - begin.Z) / self.tau, (end.bias - begin.bias) / self.bias_step
-        return Step(end, len(shrunk.values), _length(*moves), _length(*slope))
-
-    def projected(self, point: CompletionPoint) -> CompletionPoint:
-        """Set the column of ones and project the features onto their set, in place."""
-        Z, k, d = point.Z, self.signs.shape[1], self.X.shape[1]
-        if self.bias == "ones":
-            Z[:, -1] = 1.0
-        if self.constraint == "nonnegative":
-            np.maximum(Z[:, k : k + d], 0.0, out=Z[:, k : k + d])
-        elif self.constraint == "simplex":
-            Z[:, k : k + d] = simplex_rows(Z[:, k : k + d])
-        return point
-
-
-def _length(*parts: FloatArray) -> float:
-    return float(np.sqrt(sum(float(np.vdot(part, part)) for part in parts)))
-
-
-def simplex_rows(A: FloatArray) -> FloatArray:
-    """Return the nearest point of the probability simplex to each row of `A`.
-
-    >>> simplex_rows(np.array([[0.5, 0.5, 0.5], [2.0, 0.0, -1.0]])).round(3).tolist()
-    [[0.333, 0.333, 0.333], [1.0, 0.0, 0.0]]
-    """
-    falling = -np.sort(-A, axis=1)
-    excess = np.cumsum(falling, axis=1) - 1.0
-    kept = (falling * np.arange(1, A.shape[1] + 1) > excess).sum(axis=1)
-    taken = excess[np.arange(len(A)), kept - 1] / kept
-    nearest: FloatArray = np.maximum(A - taken[:, None], 0.0)
-    return nearest
-
+__all__ = ["MatrixCompletion"]
 
 CHOICES = {"features": FEATURE_LOSSES, "constraint": CONSTRAINTS, "bias": ("ones", "labels", "none")}
 # What mu starts with, of the largest singular value, and what it is multiplied with; and the residual to pass it on.
@@ -299,10 +159,15 @@ class MatrixCompletion:
             raise ValueError(f"constraint 'simplex' needs rows that sum to one (scale: l1), found {found}")
 
     def _complete(self, problem: Completion) -> tuple[CompletionPoint, FitInfo]:
-        point, left = _rank_one(problem), self.max_iter
-        for level in self._levels(problem):
+        left, levels = self.max_iter, [self.mu]
+        if self.constraint == "none":
+            # One step is kept for the residual, which is reported.
+            point, n_iter = near_fixed_point(problem, self.mu, self.tol, left - 1)
+            left -= n_iter
+        else:
+            point, levels = _rank_one(problem), self._levels(problem)
+        for level in levels:
             goal = self.tol if level == self.mu else max(self.tol, PASSING)
-            # One step is kept for the last value of mu, of which the residual is reported.
             most = left if level == self.mu else left - 1
             point, residual, n_iter = _descend(problem, point, level, goal, most)
             left -= n_iter

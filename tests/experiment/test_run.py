@@ -49,9 +49,16 @@ def test_methods_of_equal_settings_have_a_run_each(tmp_path):
     ]
 
 
-def test_runs_know_the_names_of_their_labels_and_features(tmp_path):
-    config = small_config(tmp_path)
-    folder = run(config, tmp_path / "r", jobs=1)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The small experiment and the folder that it leaves, which tests read alone."""
+    folder = tmp_path_factory.mktemp("whole")
+    config = small_config(folder, scale="none")
+    return config, run(config, folder / "whole", jobs=1)
+
+
+def test_runs_know_the_names_of_their_labels_and_features(whole):
+    config, folder = whole
     (data,) = plan(config)
     for record in folder.runs():
         assert folder.names(record) == (data.dataset.label_names, data.dataset.feature_names, None)
@@ -59,13 +66,6 @@ def test_runs_know_the_names_of_their_labels_and_features(tmp_path):
 
 class Cut(Exception):
     pass
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("whole")
-    config = small_config(folder)
-    return config, contents(run(config, folder / "whole", jobs=1))
 
 
 @pytest.mark.parametrize("after", [1, 7, 16, 34])
@@ -90,7 +90,7 @@ def test_a_run_cut_anywhere_goes_on_and_ends_the_same(tmp_path, whole, after):
     assert events[0].idle == {}
     missing = sum(entry.fits for entry in events[0].missing)
     assert (events[0].total, events[0].done, missing) == (35, done, 35 - done)
-    assert contents(resumed) == expected
+    assert contents(resumed) == contents(expected)
 
 
 def test_a_finished_run_is_not_touched_again(tmp_path):
@@ -130,9 +130,8 @@ def test_changed_data_are_fitted_again(tmp_path):
     assert first != second
 
 
-def test_the_choice_is_the_best_mean_over_folds_recomputed_by_hand(tmp_path):
-    config = small_config(tmp_path, scale="none")
-    folder = run(config, tmp_path / "r", jobs=1)
+def test_the_choice_is_the_best_mean_over_folds_recomputed_by_hand(whole):
+    config, folder = whole
     (data,) = plan(config)
     train_rows, test_rows = data.splits[0].train, data.splits[0].test
     X, Y = data.dataset.X, data.dataset.Y
@@ -155,8 +154,8 @@ def test_the_choice_is_the_best_mean_over_folds_recomputed_by_hand(tmp_path):
     assert folder.run_arrays(record)["scores"] == pytest.approx(model.decision_function(X[test_rows]), abs=1e-9)
 
 
-def test_stored_metrics_are_those_of_the_stored_arrays(tmp_path):
-    folder = run(small_config(tmp_path), tmp_path / "r", jobs=1)
+def test_stored_metrics_are_those_of_the_stored_arrays(whole):
+    _, folder = whole
     for record in folder.runs():
         arrays = folder.run_arrays(record)
         given = arrays["Y_true"], arrays["scores"], arrays["Y_pred"]

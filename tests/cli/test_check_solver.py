@@ -84,10 +84,10 @@ def test_mistakes_are_one_line(mlrank, own, words, told):  # noqa: F811
 
 
 def test_settings_are_read_as_yaml_reads_words(mlrank):  # noqa: F811
-    code, out, _ = mlrank("check-solver", "ridge", "-s", "kernel=rbf", "-s", "gamma=1e-1", "-s", "lam=2")
+    code, out, _ = mlrank("check-solver", "binary_svm", "-s", "kernel=rbf", "-s", "gamma=1e-1", "-s", "C=2")
     assert code == 0
-    assert "ridge: " in out
-    assert "ridge" in SOLVERS
+    assert "binary_svm: " in out
+    assert "binary_svm" in SOLVERS
 
 
 def test_a_preset_has_its_settings_and_those_of_the_estimator_inside(mlrank):  # noqa: F811

@@ -15,10 +15,20 @@ HELDOUT_FOLDS = 3
 
 
 def own_scores(model: Any, train: TrainingSet) -> FloatArray:
-    """Return a model's scores of its training rows."""
+    """Return a model's scores of its training rows.
+
+    Raises
+    ------
+    ValueError
+        If they are not (n_samples, n_labels), as those of a solver of the user's own may be.
+    """
     # A model that must not count a row as its own neighbour has scores of its training rows by itself.
     own: Callable[[], FloatArray] | None = getattr(model, "training_scores", None)
     found: FloatArray = model.decision_function(train.X) if own is None else own()
+    if np.shape(found) != train.Y.shape:
+        n_samples, n_labels = train.Y.shape
+        what = f"scores of {n_samples} rows and {n_labels} labels"
+        raise ValueError(f"{type(model).__name__} must give {what}, found the shape {np.shape(found)}")
     return found
 
 

@@ -30,7 +30,7 @@ from mlrank.search.limits import time_limit
 from mlrank.search.task_data import TaskData, TaskRows
 from mlrank.search.tasks import Chain, Part, Point, Refit, Result, Task
 from mlrank.search.threads import hold_numba
-from mlrank.solvers import Capabilities, TrainingSet
+from mlrank.solvers import Capabilities, FitInfo, TrainingSet
 from mlrank.solvers.base import Block
 
 __all__ = ["died", "refit", "work"]
@@ -222,6 +222,7 @@ class _FitCache:
             else:
                 model = solver.fit(self.train, self.prepare(solver))
             seconds = fit_clock() - started + sum(part.seconds for part in self.parts)
+            _check_model(model, type(solver).__name__)
             self.last = (identity, model, seconds)
         _, model, seconds = self.last
         if not is_cut:
@@ -282,3 +283,11 @@ def project(chain: Chain, point: Point, train: TrainingSet) -> tuple[Any, Traini
     unlabeled = train.X_unlabeled
     seen = None if unlabeled is None else projection.transform(unlabeled)
     return projection, replace(train, X=projection.transform(train.X), X_unlabeled=seen, feature_names=None)
+
+
+def _check_model(model: Any, solver: str) -> None:
+    """Raise a ValueError for what a solver of the user's own returned in place of a model."""
+    info = getattr(model, "info", None)
+    if not hasattr(model, "decision_function") or not isinstance(info, FitInfo):
+        lacks = "decision_function(X)" if not hasattr(model, "decision_function") else "info, a FitInfo"
+        raise ValueError(f"fit of {solver} must return a model, found {type(model).__name__} without {lacks}")

@@ -14,6 +14,7 @@ from mlrank.experiment.run import plan_cells
 from mlrank.experiment.states import changes
 from mlrank.metrics import METRICS, measure
 from mlrank.records import RunFolder, sources
+from mlrank.solvers import FitInfo
 from mlrank.tables import build_tables, tidy_frame
 from tests.experiment.small import small_config
 
@@ -212,3 +213,40 @@ def test_unknown_labels_need_a_metric_that_takes_them(tmp_path):
     text = text.replace("solver: knn", "solver: binary_svm").replace("search:", "unknown_labels: absent\nsearch:")
     with pytest.raises(UserError, match=r"has unknown label entries, which the metric '.*' cannot leave out"):
         plan_cells(small_config(tmp_path, text=text))
+
+
+class Narrow:
+    """Scores of one label, whatever the number of labels."""
+
+    info = FitInfo(n_iter=1, objective=0.0, optimality=0.0, converged=True)
+
+    def decision_function(self, X):
+        return np.zeros((X.shape[0], 1))
+
+
+@dataclass(frozen=True)
+class Returning:
+    """A solver whose fit returns anything but a model of all labels."""
+
+    what: str = "nothing"
+
+    def fit(self, train, prepared=None):
+        model = Narrow()
+        if self.what == "no info":
+            model.info = {}
+        return {"nothing": None, "a number": 3.0}.get(self.what, model)
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("nothing", "fit of Returning must return a model, found NoneType without decision_function(X)"),
+        ("no info", "fit of Returning must return a model, found Narrow without info, a FitInfo"),
+        ("one label", "Narrow must give scores of 60 rows and 4 labels, found the shape (60, 1)"),
+    ],
+)
+def test_what_an_own_solver_returned_is_named(tmp_path, what, message):
+    own = f"methods:\n  Own:\n    solver: {HERE}:Returning\n    what: {what}\n"
+    text = CONFIG.partition("methods:")[0] + own
+    (record,) = run(small_config(tmp_path, text=text), tmp_path / "r", jobs=1).runs()
+    assert record.reason == f"ValueError: {message}"

@@ -19,7 +19,7 @@ TESTS = Path(__file__).parent
 DOTS_PER_INCH, FEW = mlrank.plots.canvas._DPI, 60
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
 def pytest_collection(session):
     """Let every second worker load the tests from the last to the first, where all are run.
 
@@ -37,10 +37,7 @@ def pytest_collection(session):
             with suppress(Exception, pytest.skip.Exception):
                 if path.parent.name != "benchmarks":
                     importlib.import_module(".".join(("tests", *path.relative_to(TESTS).with_suffix("").parts)))
-
-
-def pytest_collection_finish():
-    """Collect garbage again, among what the tests make."""
+    yield
     gc.freeze()
     gc.enable()
 

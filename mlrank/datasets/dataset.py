@@ -96,6 +96,15 @@ class Dataset:
             if not np.array_equal(np.sort(rows), np.arange(n_samples)):
                 raise ValueError("the official split must hold every row exactly once")
 
+    def __repr__(self) -> str:
+        kind = "sparse" if issparse(self.X) else "dense"
+        parts = [f"{self.n_samples} rows", f"{self.n_features} features ({kind})", f"{self.n_labels} labels"]
+        if self.known is not None:
+            parts.append(f"{self.known.size - np.count_nonzero(self.known)} label entries unknown")
+        if self.official is not None:
+            parts.append(f"official split of {len(self.official[0])} and {len(self.official[1])} rows")
+        return f"<Dataset {self.name}: {', '.join(parts)}>"
+
     @property
     def n_samples(self) -> int:
         """Number of rows."""

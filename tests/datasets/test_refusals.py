@@ -174,6 +174,13 @@ def made(**changes):
     return replace(plain, **changes)
 
 
+def test_a_data_set_is_shown_in_one_line():
+    shape = "3 rows, 3 features (dense), 2 labels"
+    assert repr(made()) == f"<Dataset d: {shape}, official split of 2 and 1 rows>"
+    known = np.array([[True, False], [True, True], [False, True]])
+    assert repr(made(official=None, known=known)) == f"<Dataset d: {shape}, 2 label entries unknown>"
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

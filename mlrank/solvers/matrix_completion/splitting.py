@@ -28,7 +28,7 @@ __all__ = ["near_fixed_point"]
 # The weight of the square, in units of the curvature of features, and how far a step goes beyond its end.
 WEIGHT, RELAXATION = 0.1, 1.7
 # Steps between two looks at the residual, and what it must fall to for more of them to be made.
-ROUND, FALLING = 10, 0.9
+ROUND, FALLING = 10, 0.7
 # Most Newton steps for the scores of labels, and the relative move at which they end.
 NEWTON, NEAR = 100, 1e-9
 # The longest step of a bias, in units of 1 / gamma, and the least curvature it is divided by.
@@ -38,7 +38,7 @@ FAR, LEAST = 2.0, 1e-300
 def near_fixed_point(problem: Completion, mu: float, goal: float, most: int) -> tuple[CompletionPoint, int]:
     """Return a point near the fixed point, with `mu` the weight of the norm, and the number of steps to it.
 
-    Steps, at most `most`, end at a residual of `goal`, or once ten of them no longer bring it down by a tenth.
+    Steps, at most `most`, end at a residual of `goal`, or once ten of them no longer bring it down by a third.
     """
     labels, k = _Labels(problem), problem.signs.shape[1]
     weight = WEIGHT / problem.X.size

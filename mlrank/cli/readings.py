@@ -123,8 +123,12 @@ def _show_plan(found: "PricedReadings", forecasts: _Forecasts, runner: "Runner",
     if free:
         runner.show(f"questions that cost no fit, their answers come from the same runs: {', '.join(free)}")
     left_out = f", and {found.left_out} more that the budget leaves out" if found.left_out else ""
-    many = f"{len(plan.readings)} readings from {len(plan.used)} experiments"
+    many = f"{_number(len(plan.readings), 'reading')} from {_number(len(plan.used), 'experiment')}"
     runner.show(f"{many}: about {duration(found.seconds)}{left_out}")
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n} {what}{'s' if n != 1 else ''}"
 
 
 def _choices(plan: "ReadingsPlan") -> list[dict[str, str]]:

@@ -10,14 +10,22 @@ from mlrank.recipes.render import render_comparison
 from mlrank.tables import Grid, Shown
 from mlrank.tables.markup import markdown, markdown_table
 
-__all__ = ["ENOUGH", "departed", "headline", "readings_grid", "readings_page", "specification_figure"]
+__all__ = [
+    "ENOUGH",
+    "chance_in_words",
+    "departed",
+    "headline",
+    "readings_grid",
+    "readings_page",
+    "specification_figure",
+]
 
 # The share of a table's numbers from which on a reading is called one that recovers it; ours, as no paper has one.
 ENOUGH = 0.6
 
 
 def headline(report: ReadingsReport) -> list[str]:
-    """Return what came of the readings, in three sentences."""
+    """Return what came of the readings, in a few sentences."""
     own, best, n = report.readings[0], report.readings[report.best], report.n_numbers
     splits = f"{report.n_splits} split{'s' if report.n_splits != 1 else ''}"
     tried = f"{len(report.readings)} readings were tried in grid '{report.grid}' on {splits}"
@@ -25,16 +33,23 @@ def headline(report: ReadingsReport) -> list[str]:
         tried += f"; a budget left out {report.left_out} more"
     if not n:
         return [
-            f"{tried}. On {GRADES[report.grade]} no number of the paper can be recovered: the claims alone are read."
+            f"{tried}. On {GRADES[report.grade]} no number of the paper can be recovered: the claims alone are read.",
+            *_one_split(report),
         ]
-    lines = [f"{tried}. The recipe as it stands recovers {_counted(own, n)}."]
+    lines = [f"{tried}. There the recipe as it stands recovers {_counted(own, n)}."]
     if report.best == 0:
         lines.append("No other reading recovers more.")
     else:
-        lines.append(f"Of the whole table {departed(report, best)} recovers most: {_counted(best, n)}.")
+        most = "most" if best.recovered > own.recovered else "as many, with more matches"
+        lines.append(f"Of the whole table {departed(report, best)} recovers {most}: {_counted(best, n)}.")
     verdict = "That is a table recovered" if best.recovered >= ENOUGH * n else "No reading recovers the table"
     lines.append(f"{verdict} (we ask for {ENOUGH:.0%} of its numbers under one reading).{_luck(report)}")
-    return lines
+    return [*lines, *_one_split(report)]
+
+
+def _one_split(report: ReadingsReport) -> list[str]:
+    """Return the sentence that keeps readings without a test from being taken for readings that agree."""
+    return ["On one split no claim is decided under any reading."] if report.claims and report.n_splits == 1 else []
 
 
 def _counted(outcome: ReadingOutcome, n: int) -> str:
@@ -54,8 +69,17 @@ def _luck(report: ReadingsReport) -> str:
     deals = f"all {report.deals} orders" if report.every_deal else f"{report.deals} random orders"
     return (
         f" With the printed rows dealt to the methods anew, the best of the {len(report.readings)} readings recovers "
-        f"at least {best} in {report.chance:.1%} of {deals}."
+        f"at least {best} in {chance_in_words(report.chance)} of {deals}."
     )
+
+
+def chance_in_words(chance: float) -> str:
+    """Return a chance in percent; never as 0, as the printed order is among those that it is a share of.
+
+    >>> chance_in_words(0.083), chance_in_words(0.0001)
+    ('8.3%', 'under 0.1%')
+    """
+    return "under 0.1%" if chance < 0.0005 else f"{chance:.1%}"
 
 
 def _varied(report: ReadingsReport) -> list[str]:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from mlrank.recipes.readings_page import ENOUGH, departed
+from mlrank.recipes.compare import OWN_DATA
+from mlrank.recipes.readings_page import ENOUGH, chance_in_words, departed
 from mlrank.recipes.recipe import GRADES
 from mlrank.recipes.recovery import ReadingsReport, stored_readings
 from mlrank.tables.markup import markdown, markdown_table
@@ -27,8 +28,6 @@ HEADER = (
     "claims that change",
 )
 SIDES = "llllrrrrrlrr"
-# Grades of data from which the paper's own numbers can be expected.
-SAME_SOURCE = "same-source"
 
 
 def all_stored_readings(folder: Path) -> list[ReadingsReport]:
@@ -47,7 +46,7 @@ def share_recovered(reports: Sequence[ReadingsReport]) -> tuple[int, int, int]:
     """Return how many numbers from the papers' own data can be recovered, how many are as the recipes stand, and how
     many under one reading for each table.
     """
-    own = [report for report in reports if report.grade == SAME_SOURCE]
+    own = [report for report in reports if report.grade in OWN_DATA]
     n = sum(report.n_numbers for report in own)
     return n, sum(one.readings[0].recovered for one in own), sum(one.readings[one.best].recovered for one in own)
 
@@ -123,6 +122,7 @@ def _row(report: ReadingsReport) -> list[str]:
         str(report.n_numbers),
         *counts,
         markdown(which) if report.n_numbers else "-",
-        "-" if report.chance is None else f"{report.chance:.1%}",
-        f"{depend} of {len(report.claims)}",
+        "-" if report.chance is None else chance_in_words(report.chance),
+        # On one split none can change, as none is decided.
+        f"{depend} of {len(report.claims)}" if report.n_splits > 1 else "-",
     ]

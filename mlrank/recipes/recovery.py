@@ -12,7 +12,7 @@ numbers say nothing about the methods.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import permutations
+from itertools import combinations, permutations
 from math import factorial
 from pathlib import Path
 
@@ -210,7 +210,7 @@ def judge_readings(
         chance=chance if numbers else None,
         deals=deals,
         every_deal=every,
-        claims=tuple(claim_over(claim.text, outcomes, place) for place, claim in enumerate(recipe.claims)),
+        claims=tuple(claim_over(claim.named, outcomes, place) for place, claim in enumerate(recipe.claims)),
     )
     return report, comparisons
 
@@ -321,7 +321,7 @@ def _difference(claim: Claim, records: Sequence[RunRecord]) -> float | None:
             ahead = sorted(sign * (means[claim.best] - means[other]) for other in claim.among)
             found.append(ahead[min(claim.places, len(ahead)) - 1])
         else:
-            pairs = claim.pairs or tuple(zip(claim.order or (), (claim.order or ())[1:], strict=False))
+            pairs = claim.pairs or tuple(combinations(claim.order or (), 2))
             found.append(min(sign * (means[a] - means[b]) for a, b in pairs))
     return min(found)
 
@@ -346,7 +346,7 @@ def claim_over(text: str, outcomes: Sequence[ReadingOutcome], place: int) -> Cla
     if max(orderings.count(other) for other in others) <= ALPHA * len(orderings):
         return ClaimOver(text=text, verdict=own, says=f"{how}; so few may decide by luck")
     named = "; ".join(
-        f"{name} with {_what_they_share(outcomes, [o == name for o in orderings])}"
+        f"{name} {_what_they_share(outcomes, [o == name for o in orderings])}"
         for name in ("holds", "fails")
         if name in orderings
     )
@@ -354,19 +354,34 @@ def claim_over(text: str, outcomes: Sequence[ReadingOutcome], place: int) -> Cla
 
 
 def _what_they_share(outcomes: Sequence[ReadingOutcome], chosen: Sequence[bool]) -> str:
-    """Return the choices that the chosen readings have in common and not all have; without any, the first of them."""
+    """Return the choices that the chosen readings have in common and not all have.
+
+    Without any, those that set all other readings apart; without these, the first of the chosen ones.
+    """
     mine = [outcome for outcome, is_chosen in zip(outcomes, chosen, strict=True) if is_chosen]
-    shared = {
-        question: choice
-        for question, choice in mine[0].choices.items()
-        if {o.choices[question] for o in mine} == {choice} != {o.choices[question] for o in outcomes}
-    }
+    rest = [outcome for outcome, is_chosen in zip(outcomes, chosen, strict=True) if not is_chosen]
+    shared, apart = _shared(mine, outcomes), _shared(rest, outcomes)
+    if not shared and apart and _number_with(apart, outcomes) == len(rest):
+        return f"under all but those with {_words(apart)}"
     if not shared:
         chosen_first = min(mine, key=lambda outcome: outcome.departures).choices
         first = {q: choice for q, choice in chosen_first.items() if len({o.choices[q] for o in outcomes}) > 1}
-        return _words(first) + (f", and {len(mine) - 1} more" if len(mine) > 1 else "")
-    such = sum(all(o.choices[question] == choice for question, choice in shared.items()) for o in outcomes)
-    return _words(shared) + ("" if such == len(mine) else f" ({len(mine)} of {such} such readings)")
+        return f"with {_words(first)}" + (f", and {len(mine) - 1} more" if len(mine) > 1 else "")
+    such = _number_with(shared, outcomes)
+    return f"with {_words(shared)}" + ("" if such == len(mine) else f" ({len(mine)} of {such} such readings)")
+
+
+def _shared(some: Sequence[ReadingOutcome], outcomes: Sequence[ReadingOutcome]) -> dict[str, str]:
+    """Return the choices that some readings have in common and not all have."""
+    return {
+        question: choice
+        for question, choice in (some[0].choices.items() if some else ())
+        if {o.choices[question] for o in some} == {choice} != {o.choices[question] for o in outcomes}
+    }
+
+
+def _number_with(choices: Mapping[str, str], outcomes: Sequence[ReadingOutcome]) -> int:
+    return sum(all(o.choices[question] == choice for question, choice in choices.items()) for o in outcomes)
 
 
 def _words(choices: Mapping[str, str]) -> str:
@@ -378,15 +393,20 @@ _OPEN = ("holds", "fails", "undecided")
 
 
 def with_readings(comparison: Comparison, report: ReadingsReport) -> Comparison:
-    """Return a comparison whose claims depend on the reading where they do, by what was stored of the same data."""
+    """Return a comparison whose claims depend on the reading where they do, by what was stored of the same data.
+
+    Readings may be of a quicker grid and fewer splits than the table: the line names these, as the recipe's own reading
+    may decide otherwise there than the table does.
+    """
     if (report.dataset, report.grade) != (comparison.dataset, comparison.grade):
         return comparison
     depends = {claim.text: claim.says for claim in report.claims if claim.verdict == "depends on the reading"}
+    where = f"in grid '{report.grid}' on {report.n_splits} splits"
     claims = tuple(
         replace(
             claim,
             verdict="depends on the reading",
-            line=f"claim '{claim.text}': depends on the reading: {depends[claim.text]}; as the recipe stands: "
+            line=f"claim '{claim.text}': depends on the reading, {where}: {depends[claim.text]}; as the recipe stands: "
             f"{claim.line.partition(': ')[2]}",
         )
         if claim.verdict in _OPEN and claim.text in depends

@@ -90,9 +90,17 @@ def _by_paper(outcomes: Sequence[TableOutcome]) -> list[str]:
     rows.append(["**all**", *(f"**{count}**" for count in _tally(outcomes))])
     explained = (
         f"The first {len(NUMBERS)} counts are of printed numbers, the others of claims. Seconds, and what is on "
-        "stand-in data, are left out, but for claims that their own table denies."
+        f"stand-in data, are left out, but for claims that their own table denies.{_on_related(outcomes)}"
     )
     return [*markdown_table(header, rows, "l" + "r" * (len(header) - 1)), "", explained]
+
+
+def _on_related(outcomes: Iterable[TableOutcome]) -> str:
+    """Return the sentence on numbers that no match could be found for, as they are of other collections."""
+    found = [outcome.comparison for outcome in outcomes if outcome.comparison]
+    cells = Counter(cell.verdict for one in found if one.grade == "related" for cell in one.cells)
+    counted = _listed({name: cells[name] for name in NUMBERS if cells[name]})
+    return f" Numbers on related collections, which cannot match, are among them: {counted}." if counted else ""
 
 
 def _with_mark(name: str, mark: str) -> str:

@@ -54,7 +54,7 @@ CLAIM_VERDICTS: Mapping[str, str] = {
     "depends on the reading": "The recipe's own reading of what the paper leaves open and another one decide a claim "
     "differently: one of them holds where the other fails, or decides what the recipe leaves undecided. Being "
     "undecided is not deciding otherwise, and 5% of the readings may decide by luck. The choices that the readings on "
-    "each side share are named.",
+    "each side share are named, and the grid in which the readings were run, which may be quicker than the table's.",
     "contradicts its own table": "The numbers that the paper prints have a part of the claim the other way round, "
     "whatever ours are. Claims that methods are close are left out: their margins are ours, not the paper's.",
 }

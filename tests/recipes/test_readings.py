@@ -285,6 +285,11 @@ def outcomes(*orderings, **choices):
             "holds under 2, fails under 2 of 4 readings: holds with coding 01; fails with coding signs",
         ),
         (
+            ["undecided", "fails", "fails", "fails"],
+            "depends on the reading",
+            "undecided under 1, fails under 3 of 4 readings: fails under all but those with coding signs, scale none",
+        ),
+        (
             ["undecided", "undecided", "undecided", "holds"],
             "depends on the reading",
             "holds under 1, undecided under 3 of 4 readings: holds with coding 01, scale l2",
@@ -307,6 +312,26 @@ def test_a_claim_over_readings(orderings, verdict, says):
     found = outcomes(*orderings, coding=["signs", "signs", "01", "01"], scale=["none", "l2", "none", "l2"])
     claim = claim_over("a claim", found, 0)
     assert (claim.verdict, claim.says) == (verdict, says)
+
+
+def test_a_claim_from_the_table_is_found_again_by_its_name(tmp_path, make):
+    text = RECIPE.replace("{text: one is better,", "{text: one is better, source: table,")
+    recipe = written(tmp_path, text=text)
+    records = [
+        make(method, f"r{i}", dataset="yeast", f1_macro=0.5 + i / 8) for i in (0, 1) for method in ("one", "two")
+    ]
+    report, (comparison, *_) = judge_readings(plan_readings(recipe, recipe.data[0], ["measure"]), {0: records})
+    assert [claim.text for claim in report.claims] == [claim.text for claim in comparison.claims]
+    assert report.claims[0].text == "one is better (from the table)"
+
+
+def test_the_difference_is_that_of_the_pair_furthest_from_an_order(tmp_path, make):
+    text = RECIPE.replace("two: {solver: knn}}", "two: {solver: knn}, three: {solver: knn}}")
+    recipe = written(tmp_path, text=text.replace("[one, two]}", "[one, two, three]}"))
+    values = {"one": 0.5, "two": 0.625, "three": 0.75}
+    records = [make(method, "r0", dataset="yeast", f1_macro=value) for method, value in values.items()]
+    report, _ = judge_readings(plan_readings(recipe, recipe.data[0], ["measure"]), {0: records})
+    assert report.readings[0].claims[0].difference == -0.25  # of the first and the last
 
 
 @pytest.mark.parametrize(("n_fail", "verdict"), [(2, "undecided"), (3, "depends on the reading")])
@@ -366,7 +391,8 @@ def test_the_command_plans_runs_and_prints_readings(invoke, tmp_path):
     assert "their answers come from the same runs: measure" in planned
     assert not (tmp_path / "r").exists()
     shown = invoke("read", "--questions", "measure, neighbors")
-    assert "4 readings were tried in grid 'coarse' on 1 split. The recipe as it stands recovers" in shown
+    assert "4 readings were tried in grid 'coarse' on 1 split. There the recipe as it stands recovers" in shown
+    assert "On one split no claim is decided under any reading." in shown
     report = json.loads(invoke("read", "--questions", "measure,neighbors", "--json"))
     stored = stored_readings(tmp_path / "r" / "reference", "read")
     assert report == json.loads(stored.model_dump_json())
@@ -402,7 +428,9 @@ def test_stored_readings_speak_of_claims_that_neither_print_nor_data_decide(reci
     report = report.model_copy(update={"claims": (claim,)})
     (told,) = with_readings(comparison, report).claims
     assert told.verdict == "depends on the reading"
-    assert told.line.startswith("claim 'one is better': depends on the reading: holds with scale l2; as the recipe ")
+    assert told.line.startswith(
+        "claim 'one is better': depends on the reading, in grid 'coarse' on 2 splits: holds with scale l2; as the "
+    )
     other = report.model_copy(update={"dataset": "scene"})
     assert with_readings(comparison, other) == comparison
     denied = replace(comparison, claims=(replace(comparison.claims[0], verdict="contradicts its own table"),))
@@ -413,7 +441,7 @@ def test_stored_readings_speak_of_claims_that_neither_print_nor_data_decide(reci
     outcome = TableOutcome("read", recipe.paper, recipe.table, "read.md", comparison, records)
     written = [write_summary([outcome], tmp_path / "r"), *write_page(outcome, tmp_path / "r")]
     summary, page = (path.read_text("utf-8") for path in written)
-    assert "2 readings were tried in grid 'coarse' on 2 splits. The recipe as it stands recovers" in summary
+    assert "2 readings were tried in grid 'coarse' on 2 splits. There the recipe as it stands recovers" in summary
     assert "[Readings](read-readings.md)" in summary
-    assert "± **Table 9, read**: claim 'one is better': depends on the reading: holds with scale l2" in summary
+    assert "± **Table 9, read**: claim 'one is better': depends on the reading, in grid 'coarse'" in summary
     assert "**Claims:** 1 depends on the reading." in page

@@ -304,6 +304,9 @@ def test_every_verdict_is_explained_and_counted_in_the_summary(recipe, over_spli
     page = render_summary([TableOutcome("tiny", "Somebody", "Table 9", "tiny.md", found) for found in comparisons])
     counts = "0 holds, 0 fails, 0 undecided, 1 other data, 0 depends on the reading, 1 contradicts its own table"
     assert f"- claims: {counts}, 0 not comparable" in page
+    n_close, n_differ = ([cell.verdict for cell in comparisons[1].cells].count(name) for name in ("close", "differs"))
+    assert f"which cannot match, are among them: {n_close} close, {n_differ} differs." in page
+    assert "are among them" not in render_summary([TableOutcome("tiny", "", "", "tiny.md", comparisons[0])])
     rows = [line for line in page.splitlines() if line.startswith("| [Table 9]")]
     cells = [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
     claims = HEADER.index("claims")

@@ -25,6 +25,7 @@ from mlrank.records.predictions import all_scores
 from mlrank.scaling import SCALERS
 from mlrank.search import cluster_pool
 from mlrank.solvers import SOLVERS, Capabilities, TrainingSet
+from mlrank.solvers.models import TransductiveModel
 from mlrank.tables import (
     FinishedExperiment,
     Grid,
@@ -450,10 +451,11 @@ def save_model(
         natural = 0.0 if solver is None else Capabilities.cut_of(solver, train)
         cut = LabelCut(np.full(k, natural if calibration is None else 0.5))
     scaling = SCALERS["none"]().fit(train.X) if scaling is None else scaling
-    unlabeled = None if train.X_unlabeled is None else scaling(train.X_unlabeled)
-    scaled = replace(train, X=scaling(train.X), X_unlabeled=unlabeled)
+    if projection is not None and isinstance(model, TransductiveModel):
+        unlabeled = None if train.X_unlabeled is None else scaling(train.X_unlabeled)
+        model = model.of_rows(replace(train, X=scaling(train.X), X_unlabeled=unlabeled))
     predictor = Predictor(scaling, projection, model, cut, issparse(train.X), calibration)
-    fit = Fit.of(predictor, scaled, train.X[:PROBE_ROWS])
+    fit = Fit.of(predictor, train.X[:PROBE_ROWS])
     kinds = {role: part["kind"] for role, part in fit.parts.items()}
     about: dict[str, object] = {
         "experiment": "",

@@ -21,7 +21,7 @@ from mlrank.prediction import predict_file
 from mlrank.records import RunFolder
 from mlrank.records.atomic import write_archive
 from mlrank.scaling import SCALERS
-from mlrank.solvers import LinearModel, TrainingSet
+from mlrank.solvers import LinearModel
 from mlrank.solvers.base import FitInfo
 from mlrank.thresholds.cuts import LabelCut
 from tests.models.fits import about, stored
@@ -127,7 +127,7 @@ def test_a_hundred_thousand_labels(tmp_path):
     model = LinearModel(rng.standard_normal((k, 2)), rng.standard_normal(k), FitInfo(1, 0.0, 0.0, True))
     X = rng.standard_normal((60, 2))
     predictor = Predictor(SCALERS["none"]().fit(X), None, model, LabelCut(np.zeros(k)), False)
-    fit = Fit.of(predictor, TrainingSet(X[:2], np.ones((2, k), np.bool_)), X)
+    fit = Fit.of(predictor, X)
     path = tmp_path / "wide.model"
     names = {"label_names": [f"label {i}" for i in range(k)], "feature_names": ["a", "b"]}
     write_archive(path, model_content(fit, about(**names)))

@@ -246,7 +246,7 @@ def check_stored(subject: Subject) -> None:
     cut = THRESHOLDS["zero"]().fit(model.decision_function(X), Y, X)
     predictor = Predictor(SCALERS["none"]().fit(X), None, model, cut, False)
     try:
-        again = Fit.of(predictor, train, X).restored().decision_function(X)
+        again = Fit.of(predictor, X).restored().decision_function(X)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise NotApplicable(f"its models are not stored: {error}") from error
     expected = pickle.loads(pickle.dumps(model)).decision_function(X)

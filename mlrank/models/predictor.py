@@ -1,7 +1,7 @@
 """What turns features into scores and label sets: scaling, projection, model and cut, together."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,8 @@ from mlrank.arrays import BoolArray, Features, FloatArray, as_features
 from mlrank.errors import UserError
 from mlrank.labels import TopScores
 from mlrank.models.parts import PARTS, pack, restore
-from mlrank.solvers import FitInfo, TrainingSet
-from mlrank.solvers.models import TransductiveModel, all_rows, best_in_blocks, row_digests, top_scores
+from mlrank.solvers import FitInfo
+from mlrank.solvers.models import TransductiveModel, best_in_blocks, top_scores
 from mlrank.thresholds.cuts import CountedSets, counted_sets, looks_at_truth
 
 __all__ = ["Fit", "Predictor"]
@@ -110,7 +110,7 @@ class Predictor:
 
     def _scored(self, X: Features) -> tuple[FloatArray, Features]:
         scaled, seen = self._seen(X)
-        # A transductive model knows rows by their values, which a projection rounds in its own way each time.
+        # A transductive model knows rows by what they were before the projection.
         scores = self.model.decision_function(scaled if self.transductive else seen)
         return scores if self.calibration is None else self.calibration(scores), seen
 
@@ -141,13 +141,12 @@ class Fit:
     sparse: bool
 
     @classmethod
-    def of(cls, predictor: Predictor, train: TrainingSet, probe: Features) -> "Fit":
+    def of(cls, predictor: Predictor, probe: Features) -> "Fit":
         """Take a predictor apart.
 
         Parameters
         ----------
         predictor : Predictor
-        train : the rows as scaled and not yet projected
         probe : some rows as they come, that it can score
 
         Raises
@@ -155,9 +154,6 @@ class Fit:
         ValueError
             If a part of it cannot be stored, or does not come back as it was.
         """
-        if predictor.transductive and predictor.projection is not None:
-            known = replace(predictor.model, digests=row_digests(all_rows(train)))
-            predictor = replace(predictor, model=known)
         parts: dict[str, Any] = {}
         arrays: dict[str, npt.NDArray[Any]] = {}
         for role in PARTS:

@@ -32,6 +32,7 @@ from mlrank.search.tasks import Chain, Part, Point, Refit, Result, Task
 from mlrank.search.threads import hold_numba
 from mlrank.solvers import Capabilities, FitInfo, TrainingSet
 from mlrank.solvers.base import Block
+from mlrank.solvers.models import TransductiveModel
 
 __all__ = ["died", "refit", "work"]
 
@@ -176,7 +177,7 @@ def _stored(fitted: Fitted, rows: TaskRows, probe: Features) -> tuple[Fit | None
     sparse = issparse(rows.train.X)
     predictor = Predictor(rows.scaling, fitted.projection, fitted.model, fitted.cut, sparse, fitted.calibration)
     try:
-        return Fit.of(predictor, rows.train, probe), ModelInfo()
+        return Fit.of(predictor, probe), ModelInfo()
     except Exception as error:  # a solver of the user's may give any object for a model
         return None, ModelInfo(" ".join(f"{error}".split()) or type(error).__name__)
 
@@ -220,7 +221,7 @@ class _FitCache:
             if self.parts:
                 model = solver.join(self.train, [part.solved for part in self.parts])
             else:
-                model = solver.fit(self.train, self.prepare(solver))
+                model = self._by_given_rows(solver.fit(self.train, self.prepare(solver)), self.rows.train)
             seconds = fit_clock() - started + sum(part.seconds for part in self.parts)
             _check_model(model, type(solver).__name__)
             self.last = (identity, model, seconds)
@@ -233,13 +234,22 @@ class _FitCache:
             return Fitted(model, self.projected[1], None, cut, seconds, fit_clock() - started)
         held = self.chain.threshold_scores == "heldout"
         heldout = self._heldout_scores(solver, point) if self.chain.cross_fits else None
-        scores = heldout if held and heldout is not None else own_scores(model, self.train)
+        scores = heldout if held and heldout is not None else own_scores(model, self._known(model))
         calibration = None
         if self.chain.calibrate is not None and heldout is not None:
             calibration = fit_calibration(self.chain.calibrate, heldout, self.train.Y, self.rows.known)
             scores = calibration(scores)
         cut = self.chain.cut(point, solver, self.train, scores, self.rows.known)
         return Fitted(model, self.projected[1], calibration, cut, seconds, fit_clock() - started)
+
+    def _by_given_rows(self, model: Any, train: TrainingSet) -> Any:
+        """Return a model that, if it has to find rows, finds them by what they are in `train`, before a projection."""
+        projects = self.chain.projection is not None
+        return model.of_rows(train) if projects and isinstance(model, TransductiveModel) else model
+
+    def _known(self, model: Any) -> TrainingSet:
+        """Return the training rows as `model` is asked for them."""
+        return self.rows.train if isinstance(model, TransductiveModel) else self.train
 
     def _project(self, point: Point) -> None:
         """Have the training rows as the point's projection gives them."""
@@ -266,10 +276,13 @@ class _FitCache:
         """Return scores of the training rows by fits that did not see their labels."""
 
         def score(part: TrainingSet, X_held: Features) -> FloatArray:
-            if self.chain.projection is not None:
-                projection, part = project(self.chain, point, part)
-                X_held = projection.transform(X_held)
-            found: FloatArray = solver.fit(part).decision_function(X_held)
+            if self.chain.projection is None:
+                found: FloatArray = solver.fit(part).decision_function(X_held)
+                return found
+            projection, projected = project(self.chain, point, part)
+            model = self._by_given_rows(solver.fit(projected), part)
+            X_held = X_held if isinstance(model, TransductiveModel) else projection.transform(X_held)
+            found = model.decision_function(X_held)
             return found
 
         return heldout_scores(self.rows.train, point.seed, score, self.rows.groups)

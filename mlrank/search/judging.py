@@ -18,7 +18,7 @@ from mlrank.metrics.definitions import SearchValue
 from mlrank.records.run import SetsInfo
 from mlrank.search.task_data import TaskRows
 from mlrank.solvers import TrainingSet
-from mlrank.solvers.models import top_scores
+from mlrank.solvers.models import TransductiveModel, top_scores
 from mlrank.thresholds.cuts import CountedSets, check_scores, counted_best, counted_sets, label_sets
 
 __all__ = ["Fitted", "TestResult", "judged", "predict", "searched_value", "sets_info"]
@@ -38,7 +38,7 @@ class Fitted:
     def scores(self, X: Features) -> tuple[FloatArray, Features]:
         """Return the scores of rows, calibrated if that is asked for, and the features that the model saw."""
         seen = self._seen(X)
-        scores = self.model.decision_function(seen)
+        scores = self.model.decision_function(X if isinstance(self.model, TransductiveModel) else seen)
         return scores if self.calibration is None else self.calibration(scores), seen
 
     def best(self, X: Features, n_labels: int) -> TopScores:

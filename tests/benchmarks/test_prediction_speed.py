@@ -10,7 +10,7 @@ from mlrank.models import Fit, Predictor
 from mlrank.models.file import load_model, model_content
 from mlrank.records.atomic import write_archive
 from mlrank.scaling import SCALERS
-from mlrank.solvers import LinearModel, TrainingSet
+from mlrank.solvers import LinearModel
 from mlrank.solvers.base import FitInfo
 from mlrank.thresholds.cuts import LabelCut
 from tests.models.fits import about
@@ -33,7 +33,7 @@ def stored_model(path, n_features, n_labels, sparse):
     X = csr_array((2, n_features)) if sparse else np.zeros((2, n_features))
     predictor = Predictor(SCALERS["none"]().fit(X), None, model, LabelCut(np.zeros(n_labels)), sparse)
     names = {"label_names": [f"l{i}" for i in range(n_labels)], "feature_names": [str(i) for i in range(n_features)]}
-    fit = Fit.of(predictor, TrainingSet(X, np.ones((2, n_labels), np.bool_)), X)
+    fit = Fit.of(predictor, X)
     write_archive(path, model_content(fit, about(**names)))
     return load_model(path)
 

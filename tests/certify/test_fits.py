@@ -121,8 +121,8 @@ def change_model(folder, change, names=RANK):
     path = folder.model_path(*names)
     stored = load_model(path)
     predictor = replace(stored.predictor, model=change(stored.predictor.model))
-    train = TrainingSet(np.zeros((1, 5)), np.zeros((1, 4), bool))
-    fit = Fit.of(predictor, train, np.zeros((2, 5)))
+    TrainingSet(np.zeros((1, 5)), np.zeros((1, 4), bool))
+    fit = Fit.of(predictor, np.zeros((2, 5)))
     about = stored.header.model_dump(exclude={"kind", "format", "versions", "sparse", "parts"})
     write_archive(path, model_content(fit, about))
 

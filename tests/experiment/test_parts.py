@@ -165,6 +165,22 @@ class Shifted:
         return (X - self.means)[:, : self.n_components]
 
 
+@dataclass(frozen=True)
+class InCompany(FirstColumns):
+    """As FirstColumns, but a row is rounded in another way beside other rows, as products of matrices do it."""
+
+    def fit(self, train):
+        return Rounded(self.n_components, train.X.mean(axis=0))
+
+
+@dataclass(frozen=True)
+class Rounded(Shifted):
+    """What InCompany learned."""
+
+    def transform(self, X):
+        return super().transform(X) * (1.0 + X.shape[0] * 1e-15)
+
+
 @pytest.fixture
 def projected(tmp_path, monkeypatch):
     monkeypatch.setitem(PROJECTIONS.places, "columns", f"{__name__}:FirstColumns")
@@ -190,6 +206,22 @@ class TestProjections:
         alone = SOLVERS["rank_svm"](**record.settings).fit(TrainingSet(seen[:60], Y[:60]))
         assert np.allclose(folder.run_arrays(record)["scores"], alone.decision_function(seen[60:]), atol=1e-12)
         assert len(folder.journal.read()) == 2 * 2 * 3
+
+    @pytest.mark.parametrize("scores", ["train", "heldout"])
+    def test_a_transductive_solver_finds_rows_that_are_rounded_in_another_way(self, tmp_path, monkeypatch, scores):
+        monkeypatch.setitem(PROJECTIONS.places, "company", f"{__name__}:InCompany")
+        threshold = f"threshold: {{kind: per_label_f1, scores: {scores}}}"
+        config = config_of(tmp_path, f"{{solver: smse, n_neighbors: [3, 5], project: company, {threshold}}}")
+        folder = run(config, tmp_path / "r")
+        trials = folder.journal.read().values()
+        assert len(trials) == 6
+        assert [trial.error for trial in trials] == [None] * 6
+        (record,) = folder.runs()
+        assert record.error is None
+        X, Y = small_data()
+        seen = (X - X[:60].mean(axis=0))[:, : FirstColumns().n_components]
+        alone = SOLVERS["smse"](**record.settings).fit(TrainingSet(seen[:60], Y[:60], seen[60:]))
+        assert np.allclose(folder.run_arrays(record)["scores"], alone.decision_function(seen[60:]), atol=1e-9)
 
     def test_a_kind_alone_is_enough_and_reads_back(self, projected):
         config = projected("columns")

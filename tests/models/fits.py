@@ -10,6 +10,7 @@ from mlrank.models.file import model_content
 from mlrank.records.atomic import write_archive
 from mlrank.scaling import SCALERS
 from mlrank.solvers import PROJECTIONS, SOLVERS, TrainingSet
+from mlrank.solvers.models import TransductiveModel
 from mlrank.thresholds import THRESHOLDS
 from tests.solvers.problems import random_problem
 
@@ -60,6 +61,8 @@ def fitted(key, settings=None, *, sparse=False, scale="none", projection=None, t
         seen = TrainingSet(before.transform(train.X), train.Y, beside)
     model = cls(**(settings or {})).fit(seen)
     cut = THRESHOLDS[threshold]().fit(model.decision_function(seen.X), seen.Y, seen.X)
+    if before is not None and isinstance(model, TransductiveModel):
+        model = model.of_rows(train)
     return Predictor(scaling, before, model, cut, sparse), train, rows
 
 
@@ -85,5 +88,5 @@ def about(key="rank_svm", settings=None, **changes):
 def stored(path, key="rank_svm", settings=None, header=None, **how):
     """Fit, write the model to `path`, and return what `fitted` does."""
     predictor, train, rows = fitted(key, settings, **how)
-    write_archive(path, model_content(Fit.of(predictor, train, rows), about(key, settings, **(header or {}))))
+    write_archive(path, model_content(Fit.of(predictor, rows), about(key, settings, **(header or {}))))
     return predictor, train, rows

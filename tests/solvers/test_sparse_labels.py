@@ -84,7 +84,7 @@ def test_models_of_sparse_labels_are_stored(key):
     train = TrainingSet(X, csr_array(Y))
     model = SOLVERS[key]().fit(train)
     cut = THRESHOLDS["zero"]().fit(model.decision_function(X), Y, X)
-    fit = Fit.of(Predictor(SCALERS["none"]().fit(X), None, model, cut, False), train, X)
+    fit = Fit.of(Predictor(SCALERS["none"]().fit(X), None, model, cut, False), X)
     again = restored(fit.parts, fit.arrays, fit.sparse)
     assert again.decision_function(X).tobytes() == model.decision_function(X).tobytes()
     assert again.top_scores(X, 3, 9).labels.tolist() == top_scores(model, X, 3, 9).labels.tolist()

@@ -5,7 +5,7 @@ of its nonzero features, so dense and sparse rows of equal values are the same r
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 
@@ -71,6 +71,13 @@ class TransductiveModel:
     n_train: int
     scores: FloatArray
     info: FitInfo
+
+    def of_rows(self, train: TrainingSet) -> "TransductiveModel":
+        """Return the model that knows the rows of its fit by what they are in `train`.
+
+        That is by what they were before a projection, which rounds a row in another way beside other rows.
+        """
+        return replace(self, digests=row_digests(all_rows(train)))
 
     def decision_function(self, X: Features) -> FloatArray:
         """Return the scores (n_samples, n_labels) of rows that the fit was given.

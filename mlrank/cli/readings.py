@@ -227,7 +227,7 @@ def _show_all(
         print_table(("recipe", "grid", "readings", "experiments", "fits left", "time"), rows, "llrrrr")
     times = [found.seconds for found in chosen]
     total = None if None in times else sum(time for time in times if time is not None)
-    workers = f"{runner.jobs} worker{'s'[: runner.jobs > 1]}"
+    workers = _number(runner.jobs, "worker")
     n_readings = sum(len(found.plan.readings) for found in chosen)
     within = "" if total is not None and total <= 60 * minutes else ", which is more than the budget"
     runner.show(

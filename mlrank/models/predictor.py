@@ -13,7 +13,7 @@ from mlrank.errors import UserError
 from mlrank.labels import TopScores
 from mlrank.models.parts import PARTS, pack, restore
 from mlrank.solvers import FitInfo
-from mlrank.solvers.models import TransductiveModel, best_in_blocks, top_scores
+from mlrank.solvers.models import TransductiveModel, asked_and_seen, best_in_blocks, top_scores
 from mlrank.thresholds.cuts import CountedSets, counted_sets, looks_at_truth
 
 __all__ = ["Fit", "Predictor"]
@@ -76,7 +76,7 @@ class Predictor:
         X = as_features(X)
         if not self.finds_best:
             return best_in_blocks(self.decision_function, X, k, n_labels)
-        return top_scores(self.model, self._seen(X)[1], k, n_labels)
+        return top_scores(self.model, self._asked_and_seen(X)[0], k, n_labels)
 
     def predict(
         self, X: Features, Y: BoolArray | None = None, known: BoolArray | None = None
@@ -109,15 +109,12 @@ class Predictor:
         return scores, counted_sets(self.cut, scores, seen, Y, known)
 
     def _scored(self, X: Features) -> tuple[FloatArray, Features]:
-        scaled, seen = self._seen(X)
-        # A transductive model knows rows by what they were before the projection.
-        scores = self.model.decision_function(scaled if self.transductive else seen)
+        asked, seen = self._asked_and_seen(X)
+        scores = self.model.decision_function(asked)
         return scores if self.calibration is None else self.calibration(scores), seen
 
-    def _seen(self, X: Features) -> tuple[Features, Features]:
-        """Return rows as scaled, and as the model sees them."""
-        scaled = self.scaling(self._as_trained(as_features(X)))
-        return scaled, scaled if self.projection is None else self.projection.transform(scaled)
+    def _asked_and_seen(self, X: Features) -> tuple[Features, Features]:
+        return asked_and_seen(self.scaling(self._as_trained(as_features(X))), self.projection, self.model)
 
     def _as_trained(self, X: Features) -> Features:
         if issparse(X) == self.sparse:

@@ -32,7 +32,7 @@ from mlrank.search.tasks import Chain, Part, Point, Refit, Result, Task
 from mlrank.search.threads import hold_numba
 from mlrank.solvers import Capabilities, FitInfo, TrainingSet
 from mlrank.solvers.base import Block
-from mlrank.solvers.models import TransductiveModel
+from mlrank.solvers.models import TransductiveModel, asked_and_seen
 
 __all__ = ["died", "refit", "work"]
 
@@ -276,13 +276,10 @@ class _FitCache:
         """Return scores of the training rows by fits that did not see their labels."""
 
         def score(part: TrainingSet, X_held: Features) -> FloatArray:
-            if self.chain.projection is None:
-                found: FloatArray = solver.fit(part).decision_function(X_held)
-                return found
-            projection, projected = project(self.chain, point, part)
-            model = self._by_given_rows(solver.fit(projected), part)
-            X_held = X_held if isinstance(model, TransductiveModel) else projection.transform(X_held)
-            found = model.decision_function(X_held)
+            projection, seen = (None, part) if self.chain.projection is None else project(self.chain, point, part)
+            model = self._by_given_rows(solver.fit(seen), part)
+            asked, _ = asked_and_seen(X_held, projection, model)
+            found: FloatArray = model.decision_function(asked)
             return found
 
         return heldout_scores(self.rows.train, point.seed, score, self.rows.groups)

@@ -18,7 +18,7 @@ from mlrank.metrics.definitions import SearchValue
 from mlrank.records.run import SetsInfo
 from mlrank.search.task_data import TaskRows
 from mlrank.solvers import TrainingSet
-from mlrank.solvers.models import TransductiveModel, top_scores
+from mlrank.solvers.models import asked_and_seen, top_scores
 from mlrank.thresholds.cuts import CountedSets, check_scores, counted_best, counted_sets, label_sets
 
 __all__ = ["Fitted", "TestResult", "judged", "predict", "searched_value", "sets_info"]
@@ -37,18 +37,16 @@ class Fitted:
 
     def scores(self, X: Features) -> tuple[FloatArray, Features]:
         """Return the scores of rows, calibrated if that is asked for, and the features that the model saw."""
-        seen = self._seen(X)
-        scores = self.model.decision_function(X if isinstance(self.model, TransductiveModel) else seen)
+        asked, seen = asked_and_seen(X, self.projection, self.model)
+        scores = self.model.decision_function(asked)
         return scores if self.calibration is None else self.calibration(scores), seen
 
     def best(self, X: Features, n_labels: int) -> TopScores:
         """Return the best scored labels of each row."""
         if self.calibration is not None:
             raise ValueError("a calibration is fitted to all scores, of which there are too many")
-        return top_scores(self.model, self._seen(X), MOST_BEST, n_labels)
-
-    def _seen(self, X: Features) -> Features:
-        return X if self.projection is None else self.projection.transform(X)
+        asked, _ = asked_and_seen(X, self.projection, self.model)
+        return top_scores(self.model, asked, MOST_BEST, n_labels)
 
 
 @dataclass(frozen=True)

@@ -1,3 +1,5 @@
+"""Help of every command on narrow and wide terminals: no name is cut and no word is lost."""
+
 import re
 
 import pytest

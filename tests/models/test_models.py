@@ -12,6 +12,7 @@ from mlrank.models import Fit, Predictor
 from mlrank.models.file import load_model, model_content
 from mlrank.records.atomic import write_archive
 from mlrank.scaling import SCALERS
+from mlrank.search.judging import Fitted
 from mlrank.solvers import SOLVERS, LinearModel
 from mlrank.solvers.base import FitInfo
 from mlrank.solvers.models import MODELS
@@ -79,6 +80,15 @@ def test_a_projection_comes_back(tmp_path, key, sparse):
     # Any part of the rows is found again, however the projection rounds it.
     for begin, end in ((0, 1), (3, 8), (N_TRAIN, N_TRAIN + 1)) if key == "smse" else ():
         assert np.allclose(found.decision_function(rows[begin:end]), found.decision_function(rows)[begin:end])
+
+
+def test_a_transductive_model_behind_a_projection_finds_the_best_labels_of_its_rows():
+    predictor, _train, rows = fitted("smse", projection="blda")
+    held = rows[N_TRAIN:-1]
+    scores = predictor.decision_function(held)
+    best = Fitted(predictor.model, predictor.projection, None, None, 0.0, 0.0).best(held, scores.shape[1])
+    assert same(best.scores, np.take_along_axis(scores, best.labels, axis=1))
+    assert same(best.scores, -np.sort(-scores, axis=1))
 
 
 def test_a_transductive_model_scores_the_rows_it_was_given_and_no_others(tmp_path):

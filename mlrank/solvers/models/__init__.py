@@ -11,7 +11,7 @@ from mlrank.imported import Imported
 from mlrank.solvers.models.dual import DUALS, DualPoint
 from mlrank.solvers.models.kernel import KernelModel
 from mlrank.solvers.models.linear import LinearModel, LowRankModel, LowRankWeights, SparseLinearModel
-from mlrank.solvers.models.projections import KernelProjection, Projection
+from mlrank.solvers.models.projections import KernelProjection, Projection, asked_and_seen
 from mlrank.solvers.models.top import best_in_blocks, top_scores
 from mlrank.solvers.models.transductive import TransductiveModel, all_rows, row_digests
 
@@ -29,6 +29,7 @@ __all__ = [
     "SparseLinearModel",
     "TransductiveModel",
     "all_rows",
+    "asked_and_seen",
     "best_in_blocks",
     "row_digests",
     "top_scores",

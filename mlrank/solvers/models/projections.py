@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,10 +11,12 @@ from mlrank.kernels import Kernel
 from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta
 from mlrank.solvers.models.kernel import KernelModel
 from mlrank.solvers.models.linear import LinearModel
+from mlrank.solvers.models.transductive import TransductiveModel
 
 __all__ = [
     "KernelProjection",
     "Projection",
+    "asked_and_seen",
 ]
 
 
@@ -99,3 +102,12 @@ class KernelProjection:
 
 def _spectrum(eigenvalues: FloatArray | None) -> Mapping[str, FloatArray]:
     return {} if eigenvalues is None else {"eigenvalues": eigenvalues}
+
+
+def asked_and_seen(X: Features, projection: Any, model: Any) -> tuple[Features, Features]:
+    """Return rows as a model behind a projection (or none) is asked for them, and as the projection gives them.
+
+    A transductive model knows its rows by what they were before: see `TransductiveModel.of_rows`.
+    """
+    seen = X if projection is None else projection.transform(X)
+    return (X if isinstance(model, TransductiveModel) else seen), seen

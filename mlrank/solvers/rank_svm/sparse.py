@@ -63,7 +63,7 @@ class SparseRows:
             basis = svds(weighted, k=rank, return_singular_vectors="vh", random_state=0)[2].T
         tops = np.ascontiguousarray(rows @ basis)
         moment = (weights[:, None] * tops**2).sum(axis=0) * (norms.mean() / max(float(weights @ norms), 1e-300))
-        return cls(X, bias, free, norms, basis, tops, moment)
+        return cls(read_only(X), bias, free, norms, basis, tops, moment)
 
     def penalized_rows(self) -> Features:
         """Return X, with a column for a penalized bias."""
@@ -131,7 +131,7 @@ class SparseSweeps:
     def sweep(self, alpha: FloatArray, active: Any, order: IntArray) -> None:
         """Make one pass, then one move of the center."""
         rows = self.rows
-        parts = tuple(read_only(part) for part in (rows.X.data, rows.X.indices, rows.X.indptr))
+        parts = (rows.X.data, rows.X.indices, rows.X.indptr)
         # The loop adds value * move to weights of the constant feature and reads value * weights.
         value, weights = rows.bias, self.free_bias
         if rows.free:

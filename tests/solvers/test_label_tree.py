@@ -69,6 +69,27 @@ def test_no_machine_is_farther_from_its_optimum_than_the_certificate_says():
     assert one.optimality > 1e-3
 
 
+@pytest.mark.parametrize("spoil", [(1e4, 0.0), (1.0, 1e3)], ids=["one large column", "one far from 0"])
+def test_features_out_of_scale_leave_machines_at_their_optimum(spoil):
+    X, Y = problem(n=60, d=8, k=8, seed=2)
+    times, plus = spoil
+    X[:, 1] = times * X[:, 1] + plus
+    info = LabelTree(tol=1e-3, **SMALL).fit(TrainingSet(X, Y)).info
+    assert info.converged
+    assert info.optimality <= 1e-3
+    model = LabelTree(tol=1e-6, **SMALL).fit(TrainingSet(X, Y))
+    assert model.info.converged
+    total = 0.0
+    for rows, signs, w in machines(model, X, Y):
+        reached = primal(w, rows, signs, 1.0)
+        wide = np.column_stack([rows, np.ones(len(rows))])
+        pull = signs * np.maximum(0, 1 - signs * (wide @ w))
+        # P - D is half the square of the gradient's length, with the multipliers that go with the weights.
+        assert 0.5 * ((w - 2 * wide.T @ pull) ** 2).sum() <= 1e-6 * reached
+        total += reached
+    assert model.info.objective == pytest.approx(total, rel=1e-9)
+
+
 def test_machines_do_not_depend_on_how_many_passes_a_call_makes(monkeypatch):
     from mlrank import arrays
 

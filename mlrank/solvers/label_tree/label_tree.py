@@ -16,7 +16,7 @@ multipliers; `objective` the sum of their P, and `n_iter` the most passes over i
 
 A fit costs the nonzeros of the rows, times the labels of a row, times the number of levels, log(n_labels) of them, a
 pass; memory holds X once more in float32, the node at work, and the weights. Weights are float32, for a tol below 1e-4
-float64.
+or values above 1000 float64. Nodes whose features are out of scale cost (n + m) m^2 a child more, if they are small.
 """
 
 from collections.abc import Sequence
@@ -43,11 +43,13 @@ from mlrank.solvers.base import (
 from mlrank.solvers.label_tree.model import SCORES, TreeModel
 from mlrank.solvers.label_tree.nodes import Machines, NodeRows, Weights, train_node
 from mlrank.solvers.label_tree.tree import Tree, grow, shape_of
+from mlrank.solvers.scales import scale_notes
 
 __all__ = ["LabelTree"]
 
-# No gap below it is sought in float32, nor with larger or smaller values: their squares are none of its numbers.
-FLOAT32_TOL, FLOAT32_MOST = 1e-4, 1e12
+# No gap below it is sought in float32, nor with values above MOST, of which it loses what tells rows apart, nor with
+# ones below LEAST, whose squares are none of its numbers.
+FLOAT32_TOL, FLOAT32_MOST, FLOAT32_LEAST = 1e-4, 1e3, 1e-12
 # The most children that a node may have: a byte says which.
 MOST_CHILDREN = 256
 DRAWS = 100_003
@@ -164,7 +166,7 @@ class LabelTree:
     def _rows(self, train: TrainingSet, tree: Tree) -> NodeRows:
         X, columns = as_features(csr_array(train.X)), columns_of(train.sparse_Y)
         largest = float(np.abs(X.data).max(initial=0.0))
-        single = self.tol >= FLOAT32_TOL and (largest == 0 or 1 / FLOAT32_MOST <= largest <= FLOAT32_MOST)
+        single = self.tol >= FLOAT32_TOL and (largest == 0 or FLOAT32_LEAST <= largest <= FLOAT32_MOST)
         values = X.data.astype(np.float32 if single else np.float64)
         return NodeRows(
             *(read_only(X.indptr), read_only(X.indices), values),
@@ -188,7 +190,8 @@ def _nodes_of(tree: Tree) -> list[tuple[int, IntArray]]:
 def _model(solver: LabelTree, train: TrainingSet, tree: Tree, nodes: list[Weights]) -> TreeModel:
     primal, dual = (np.concatenate([getattr(node, name) for node in nodes]) for name in ("primal", "dual"))
     gap = max(relative_gap(*pair) for pair in zip(primal.tolist(), dual.tolist(), strict=True))
-    notes, n_passes = _notes(solver, train, nodes), max(node.n_passes for node in nodes)
+    notes = (*_notes(solver, train, nodes), *scale_notes(train, gap <= solver.tol))
+    n_passes = max(node.n_passes for node in nodes)
     node_ptr = np.cumsum([0, *(node.weights.size for node in nodes)])
     bias = np.concatenate([node.bias for node in nodes])
     # Parts are let go as soon as they are joined: a model is not held twice.

@@ -21,6 +21,11 @@ __all__ = ["METRICS_OF_PAGES", "write_pages"]
 METRICS_OF_PAGES = ("lrap", "ranking_loss", "auc_macro", "f1_macro", "f1_micro", "hamming_loss")
 # Metrics that differ in what is averaged over: whether the order of methods depends on it.
 AVERAGES = ("f1_macro", "f1_micro", "f1_samples", "auc_macro", "auc_micro", "auc_samples")
+# Metrics that are called the AUC of rows in one paper or another.
+AUC_OF_ROWS = (
+    *("auc_samples", "auc_samples_single", "auc_samples_multi"),
+    *("auc_rank_curve", "auc_rank_curve_single", "auc_rank_curve_multi", "auc_rank_curve_mean"),
+)
 WHO = (
     "mlrank's authors ran this benchmark. They chose the data sets, grids, cuts and limits, and know their own solvers "
     "better than the others: read a good place of one of mlrank's solvers with that in mind. No method was tuned by "
@@ -44,7 +49,13 @@ def write_pages(folder: Path, records: Sequence[RunRecord]) -> list[Path]:
         "ranks.md": _page("Mean ranks", *map(_rank_text, found)),
         "speed.md": _page("Speed against accuracy", "![Seconds of a fit, mean rank](speed.svg)", _speed(records)),
         "failures.md": _page("Where methods fail", _failures(records)),
-        "sensitivity.md": _page("How firm the ranks are", _leaving_out(found), _averages(records)),
+        "sensitivity.md": _page(
+            "How firm the ranks are",
+            _leaving_out(found),
+            _agreements(records, AVERAGES, "macro averages over labels, micro over entries, samples over rows"),
+            _agreements(records, AUC_OF_ROWS, "all of them are called AUC in one paper or another"),
+            _conventions(records),
+        ),
     }
     written = {name: text.encode() for name, text in files.items()}
     written |= {_figure_name(one): render(_critical(one), "svg") for one in found if one.difference is not None}
@@ -223,16 +234,49 @@ def _spans(one: Ranked) -> str:
     return render_grids([Grid(title, ("method", "all", "with one left out"), "lrr", rows, (note,))], "md")
 
 
-def _averages(records: Sequence[RunRecord]) -> str:
-    """Return Kendall's tau between the orders of methods by metrics that average in other ways."""
-    found = [one for metric in AVERAGES if (one := ranked(records, metric, "natural"))]
+def _agreements(records: Sequence[RunRecord], metrics: Sequence[str], note: str) -> str:
+    """Return Kendall's tau between the orders of methods by metrics that differ in what they average."""
+    found = [one for metric in metrics if (one := ranked(records, metric, "natural"))]
     rows = tuple(_agreement(one, found) for one in found)
     header = ("metric", *(one.metric for one in found))
     title = "Kendall's tau between the mean ranks of two metrics, natural cuts"
-    notes = ("1: the same order of the methods; macro averages over labels, micro over entries, samples over rows",)
+    notes = (f"1: the same order of the methods; {note}",)
     return render_grids([Grid(title, header, "l" + "r" * len(found), rows, notes)], "md") if rows else ""
 
 
 def _agreement(one: Ranked, found: Sequence[Ranked]) -> tuple[Shown, ...]:
     values = [tau(one, other) for other in found]
     return (Shown(one.metric), *(Shown("-" if value is None else f"{value:.2f}") for value in values))
+
+
+def _conventions(records: Sequence[RunRecord]) -> str:
+    """Return how far ranks move where undefined terms count 0 or 1, as in other packages, and are not left out."""
+    rows = []
+    for metric, cut in [(name, cut) for name in METRICS_OF_PAGES for cut in _cuts(name)]:
+        terms = [one.metrics[metric] for one in records if metric in one.metrics and is_tuned(one) == (cut == "tuned")]
+        lacking = sum(one.n_total - one.n_defined for one in terms)
+        ours = ranked(records, metric, cut)
+        if ours and lacking:
+            share = f"{lacking / sum(one.n_total for one in terms):.1%}"
+            moved = [cell for value in (0.0, 1.0) for cell in _moved(ours, ranked(records, metric, cut, value))]
+            rows.append((Shown(metric), Shown(cut), Shown(share), *moved))
+    if not rows:
+        return "No term of the metrics of these pages is undefined: no convention for such terms changes a rank."
+    header = ("metric", "cut", "undefined", "tau if 0", "moves most if 0", "tau if 1", "moves most if 1")
+    notes = (
+        "undefined: share of the labels or rows that a mean is over, such as F1 of a label that no row has or is given",
+        "tau: Kendall's, with the order where undefined terms are left out, as in all tables here",
+        "moves most: the method whose mean rank changes most, and by how much; minus: to a better one",
+    )
+    return render_grids([Grid("Where undefined terms count 0 or 1", header, "llrrlrl", tuple(rows), notes)], "md")
+
+
+def _moved(ours: Ranked, other: Ranked | None) -> tuple[Shown, Shown]:
+    """Return Kendall's tau of two orders, and the method whose mean rank changes most from one to the other."""
+    value = None if other is None else tau(ours, other)
+    if other is None or value is None:
+        return Shown("-"), Shown("-")
+    before, after = (dict(zip(one.methods, one.mean_ranks.tolist(), strict=True)) for one in (ours, other))
+    most = max((name for name in after if name in before), key=lambda name: abs(after[name] - before[name]))
+    change = after[most] - before[most]
+    return Shown(f"{value:.2f}"), Shown(f"{most} {change:+.2f}" if change else "none")

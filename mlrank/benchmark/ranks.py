@@ -52,7 +52,7 @@ class Ranked:
     left_out: tuple[str, ...]
 
 
-def ranked(records: Sequence[RunRecord], metric: str, cut: str) -> Ranked | None:
+def ranked(records: Sequence[RunRecord], metric: str, cut: str, undefined: float | None = None) -> Ranked | None:
     """Return the mean ranks of the methods; None where nothing can be compared.
 
     A method has a score on a data set if it has one on every split. Where one is missing, the method or data set with
@@ -64,11 +64,13 @@ def ranked(records: Sequence[RunRecord], metric: str, cut: str) -> Ranked | None
     records : of both cuts
     metric : name of a metric
     cut : "natural" or "tuned"
+    undefined : float or None
+        What an undefined term of a mean counts, by the convention of other packages; None: it is left out.
     """
     mine = [one for one in records if is_tuned(one) == (cut == "tuned")]
     datasets = list(dict.fromkeys(one.dataset.name for one in mine))
     methods = list(dict.fromkeys(method_and_cut(one)[0] for one in mine))
-    scores = _scores(mine, metric, datasets, methods)
+    scores = _scores(mine, metric, datasets, methods, undefined)
     rows, columns, left_out = _complete(scores, datasets, methods)
     if not rows or len(columns) < 2:
         return None
@@ -88,12 +90,18 @@ def ranked(records: Sequence[RunRecord], metric: str, cut: str) -> Ranked | None
     return Ranked(metric, cut, names, kept, scores[:, order], mean, p, difference, together, without, left_out)
 
 
-def _scores(records: Sequence[RunRecord], metric: str, datasets: Sequence[str], methods: Sequence[str]) -> FloatArray:
+def _scores(
+    records: Sequence[RunRecord],
+    metric: str,
+    datasets: Sequence[str],
+    methods: Sequence[str],
+    undefined: float | None,
+) -> FloatArray:
     """Return the mean of each method over the splits of each data set, NaN where a split has no value."""
     found: dict[tuple[str, str], dict[str, float | None]] = {}
     splits: dict[str, set[str]] = {}
     for one in records:
-        found.setdefault((one.dataset.name, method_and_cut(one)[0]), {})[one.split] = one.value(metric)
+        found.setdefault((one.dataset.name, method_and_cut(one)[0]), {})[one.split] = _value(one, metric, undefined)
         splits.setdefault(one.dataset.name, set()).add(one.split)
     scores = np.full((len(datasets), len(methods)), np.nan)
     for (dataset, method), by_split in found.items():
@@ -101,6 +109,14 @@ def _scores(records: Sequence[RunRecord], metric: str, datasets: Sequence[str], 
         if len(values) == len(splits[dataset]):
             scores[datasets.index(dataset), methods.index(method)] = float(np.mean(values))
     return scores
+
+
+def _value(record: RunRecord, metric: str, undefined: float | None) -> float | None:
+    measured = record.metrics.get(metric)
+    if measured is None or undefined is None:
+        return None if measured is None else measured.value
+    lacking = measured.n_total - measured.n_defined
+    return ((measured.value or 0.0) * measured.n_defined + undefined * lacking) / measured.n_total
 
 
 def _complete(

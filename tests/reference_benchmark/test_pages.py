@@ -96,6 +96,44 @@ def test_agreement_of_two_orders_is_kendalls_count(records):
     assert tau(up, down) == pytest.approx(sum(signs) / np.sqrt(untied))
 
 
+def half_undefined(records, method):
+    """Half of the terms of a method's F1 are undefined; none of any other."""
+    found = []
+    for one in records:
+        metrics = {
+            name: replace(entry, n_defined=1 if one.method == method and name == "f1_macro" else 2, n_total=2)
+            for name, entry in one.metrics.items()
+        }
+        found.append(replace(one, metrics=metrics))
+    return found
+
+
+@pytest.mark.parametrize("undefined", [0.0, 1.0])
+def test_undefined_terms_count_as_a_convention_says(records, undefined, tmp_path):
+    some = half_undefined(records, "b")
+    found = ranked(some, "f1_macro", "natural", undefined)
+    changed = {**SCORES, "b": [(score + undefined) / 2 for score in SCORES["b"]]}
+    for name, column in zip(found.methods, found.scores.T, strict=True):
+        assert column == pytest.approx(changed[name])
+    better = [
+        [[np.sign(np.round(y - x, 9)) for x, y in zip(changed[name], changed[other], strict=True)] for other in SCORES]
+        for name in SCORES
+    ]
+    # A tie is half a rank, and so is a method beside itself.
+    count = dict(zip(SCORES, 0.5 + (np.array(better) / 2 + 0.5).sum(axis=1).mean(axis=1), strict=True))
+    assert dict(zip(found.methods, found.mean_ranks, strict=True)) == pytest.approx(count)
+    write_pages(tmp_path, some)
+    (row,) = (line for line in (tmp_path / "sensitivity.md").read_text().splitlines() if "| natural | " in line)
+    cells = [cell.strip() for cell in row.strip("| ").split("|")]
+    assert cells[:3] == ["f1_macro", "natural", "12.5%"]
+    before = ranked(some, "f1_macro", "natural")
+    change = {name: count[name] - dict(zip(before.methods, before.mean_ranks, strict=True))[name] for name in SCORES}
+    name, moved = cells[4 if undefined == 0 else 6].split()
+    assert abs(change[name]) == max(map(abs, change.values()))
+    assert float(moved) == pytest.approx(change[name], abs=0.005)
+    assert float(cells[3 if undefined == 0 else 5]) == pytest.approx(tau(before, found), abs=0.005)
+
+
 def test_pages_say_who_ran_it_what_failed_and_why(records, tmp_path):
     some = failed(records, lambda one: one.method == "d tuned" and one.dataset.name == "set1")
     written = write_pages(tmp_path, some)

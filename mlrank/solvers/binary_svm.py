@@ -32,9 +32,9 @@ from functools import partial
 from typing import ClassVar, TypeAlias
 
 import numpy as np
-from scipy.sparse import csc_array, csr_array, issparse
+from scipy.sparse import issparse
 
-from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense, take_rows
+from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, take_rows
 from mlrank.kernels import Kernel, canonical
 from mlrank.kernels.exact import long_kernel
 from mlrank.kernels.rows import KernelRows
@@ -52,7 +52,7 @@ from mlrank.solvers.base import (
     relative_gap,
 )
 from mlrank.solvers.label_machine import LabelRows
-from mlrank.solvers.models import DualPoint, KernelModel, LinearModel, SparseLinearModel
+from mlrank.solvers.models import KernelModel, LinearModel, SparseLinearModel
 from mlrank.solvers.one_vs_rest import (
     LabelMachines,
     Libraries,
@@ -60,6 +60,7 @@ from mlrank.solvers.one_vs_rest import (
     MachineRows,
     Machines,
     SparseMachineRows,
+    dual_point_of,
     join_machines,
     pruned,
     stacked,
@@ -224,11 +225,12 @@ class BinarySVM:
         return self._joined(train, parts, rows)
 
     def _joined(self, train: TrainingSet, parts: Sequence[LabelMachines], shared: Prepared | None) -> AnyModel:
-        labels, machines = join_machines(parts)
+        found = join_machines(parts)
+        labels, machines = found
         weights, intercept = np.zeros((train.n_labels, machines.W.shape[1])), np.full(train.n_labels, -1.0)
         intercept[label_counts(train.Y) > 0] = 1.0
         weights[labels], intercept[labels] = machines.W, machines.b
-        point = _dual_point(machines.beta, labels, train.n_labels)
+        point = dual_point_of(found, train.n_labels)
         info = self._info(float(machines.primal.sum()), float(machines.dual.sum()), int(machines.n_iter.sum()), train)
         if self.kernel == "linear":
             return pruned(LinearModel(weights, intercept, info, dual_point=point), train, self)
@@ -262,14 +264,13 @@ class BinarySVM:
             label = labels[number]
             relevant = np.asarray(columns_of(train.Y)[:, [label]].toarray()).ravel()
             known = np.ones(train.n_samples, dtype=np.bool_) if train.known is None else train.known[:, label]
-            own = found.beta[[number]]
             start = Machine(
                 W[number],
                 float(b[number]),
                 float(primal[number]),
                 float(dual[number]),
                 int(n_iter[number]),
-                as_dense(own)[0],
+                found.beta_of(int(number), train.n_samples),
             )
             machine = self._fit_known(train.X, gram, relevant, known, start)
             W[number], b[number], beta[place] = machine.weights, machine.intercept, machine.beta
@@ -319,16 +320,3 @@ def _spread(values: FloatArray, rows: IntArray, n: int) -> FloatArray:
     spread = np.zeros(n)
     spread[rows] = values
     return spread
-
-
-def _dual_point(beta: FloatArray | csr_array, labels: IntArray, n_labels: int) -> DualPoint:
-    """Return the dual point of machines (n_machines, n_samples) of some labels."""
-    if not issparse(beta):
-        spread = np.zeros((beta.shape[1], n_labels))
-        spread[:, labels] = beta.T
-        return DualPoint.of(spread)
-    turned = csc_array(beta.T)
-    counts = np.zeros(n_labels, dtype=turned.indptr.dtype)
-    counts[labels] = np.diff(turned.indptr)
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    return DualPoint(csr_array(csc_array((turned.data, turned.indices, ends), shape=(turned.shape[0], n_labels))))

@@ -48,8 +48,8 @@ from mlrank.solvers.base import (
     check_positive,
     relative_gap,
 )
-from mlrank.solvers.models import DualPoint, LinearModel, SparseLinearModel
-from mlrank.solvers.one_vs_rest import LabelMachines, LogisticRows, MachineRows, join_machines, pruned
+from mlrank.solvers.models import LinearModel, SparseLinearModel
+from mlrank.solvers.one_vs_rest import LabelMachines, LogisticRows, MachineRows, dual_point_of, join_machines, pruned
 from mlrank.solvers.scales import scale_notes
 
 __all__ = ["Logistic"]
@@ -125,9 +125,9 @@ class Logistic:
 
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
-        # Dual variables of all rows and labels.
-        cells = float(n_samples) * n_features
-        return cells * n_labels, 16.0 * cells + 16.0 * n_samples * n_labels
+        # Dual variables of all rows and labels, which are not kept beyond 2^28 of them.
+        cells, duals = float(n_samples) * n_features, min(float(n_samples) * n_labels, 2.0**28)
+        return cells * n_labels, 16.0 * cells + 16.0 * duals + 16.0 * n_features * n_labels
 
     def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> LinearModel | SparseLinearModel:
         """Fit one regression for each label of `train`."""
@@ -140,15 +140,15 @@ class Logistic:
 
     def join(self, train: TrainingSet, parts: Sequence[LabelMachines]) -> LinearModel | SparseLinearModel:
         """Return the model of the regressions of all blocks."""
-        labels, found = join_machines(parts)
+        together = join_machines(parts)
+        labels, found = together
         weights, intercept = np.zeros((train.n_labels, train.n_features)), _log_odds(train)
         weights[labels], intercept[labels] = found.W, found.b
-        beta = np.zeros((train.n_samples, train.n_labels))
-        beta[:, labels] = found.beta.T
         gap = relative_gap(float(found.primal.sum()), float(found.dual.sum()))
         reached = gap <= self.tol
         info = FitInfo(int(found.n_iter.sum()), float(found.primal.sum()), gap, reached, scale_notes(train, reached))
-        return pruned(LinearModel(weights, intercept, info, dual_point=DualPoint.of(beta)), train, self)
+        point = dual_point_of(together, train.n_labels)
+        return pruned(LinearModel(weights, intercept, info, dual_point=point), train, self)
 
 
 def _log_odds(train: TrainingSet) -> FloatArray:

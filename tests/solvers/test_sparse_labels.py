@@ -9,6 +9,7 @@ import pytest
 from scipy.sparse import csr_array, random_array
 
 from mlrank import room
+from mlrank.certify import CERTIFIERS
 from mlrank.certify.closed import certify_label_space
 from mlrank.errors import UserError
 from mlrank.linalg import eigen
@@ -16,9 +17,10 @@ from mlrank.linalg.eigen import largest_eigenpairs
 from mlrank.models import Fit, Predictor
 from mlrank.models.predictor import restored
 from mlrank.scaling import SCALERS
-from mlrank.solvers import SOLVERS, TrainingSet
+from mlrank.solvers import SOLVERS, TrainingSet, logistic
 from mlrank.solvers.label_space import sparse as sparse_space
 from mlrank.solvers.models import top_scores
+from mlrank.solvers.one_vs_rest import conjugate, rows
 from mlrank.thresholds import THRESHOLDS
 from tests.solvers.problems import random_problem
 
@@ -234,3 +236,45 @@ def test_largest_eigenpairs(kind):
     assert np.linalg.norm(M @ V - V * values, axis=0).max() <= 2e-10 * best[0]
     again = largest_eigenpairs(lambda U: M @ U, size, count, 1e-10)[1]
     assert again.tobytes() == V.tobytes()
+
+
+MACHINES = [
+    ("binary_svm", {}),
+    ("binary_svm", {"loss": "squared_hinge"}),
+    ("logistic", {"C": 0.1}),
+    ("logistic", {"C": 0.1, "bias": "augmented"}),
+]
+
+
+@pytest.mark.parametrize(("key", "settings"), MACHINES)
+def test_machines_of_sparse_labels_are_those_of_dense_ones(key, settings):
+    X, Y = problem()
+    dense, sparse = both(X, Y, key, **settings)
+    assert sparse.coef.tobytes() == dense.coef.tobytes()
+    assert sparse.intercept.tobytes() == dense.intercept.tobytes()
+    assert sparse.info == dense.info
+    # A number for each row and label would be too many: the objective alone can be certified.
+    assert sparse.dual_point is None
+    proof = CERTIFIERS[key](SOLVERS[key](**settings), sparse, TrainingSet(X, csr_array(Y)))
+    assert proof.objective == pytest.approx(sparse.info.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("form", "key"), [(np.asarray, "binary_svm"), (np.asarray, "logistic"), (csr_array, "logistic")]
+)
+def test_machines_of_many_labels_make_no_array_of_rows_by_labels(form, key, monkeypatch):
+    # Sixteen machines at a time: what they hold at once is little beside all labels.
+    for name, value in (("CELLS", 1), ("LEAST", 16), ("KEPT", 0)):
+        monkeypatch.setattr(rows, name, value)
+    monkeypatch.setattr(conjugate, "LANES", 16)
+    monkeypatch.setattr(logistic, "DENSE_CELLS", 0)
+    n, k = 300, 1200
+    X = np.random.default_rng(2).standard_normal((n, 3))
+    Y = large(n, k, 100, 20)[1]
+    solver = SOLVERS[key](C=0.1, tol=0.5)
+    solver.fit(TrainingSet(form(X), Y[:, :20]))  # compiled before anything is counted
+    monkeypatch.setattr(TrainingSet, "dense_Y", property(lambda train: pytest.fail("labels were made dense")))
+    train = TrainingSet(form(X), Y)
+    # Dual variables of all labels would take twice that.
+    with peak_below(4 * n * k):
+        solver.fit(train)

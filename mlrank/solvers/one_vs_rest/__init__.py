@@ -1,6 +1,6 @@
 """Linear machines of all labels at once, and what solves a label alone where that fails."""
 
-from mlrank.solvers.one_vs_rest.blocks import LabelMachines, join_machines, stacked
+from mlrank.solvers.one_vs_rest.blocks import LabelMachines, dual_point_of, join_machines, stacked
 from mlrank.solvers.one_vs_rest.conjugate import LogisticRows
 from mlrank.solvers.one_vs_rest.libraries import Libraries, Machine
 from mlrank.solvers.one_vs_rest.pruning import pruned
@@ -15,6 +15,7 @@ __all__ = [
     "MachineRows",
     "Machines",
     "SparseMachineRows",
+    "dual_point_of",
     "join_machines",
     "pruned",
     "stacked",

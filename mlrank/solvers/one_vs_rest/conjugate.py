@@ -20,8 +20,8 @@ from mlrank.solvers.base import WHOLE, Block, TrainingSet
 from mlrank.solvers.one_vs_rest.kernels import SignArray, SingleArray
 from mlrank.solvers.one_vs_rest.logistic import NewtonSteps
 from mlrank.solvers.one_vs_rest.newton import STEPS
-from mlrank.solvers.one_vs_rest.rows import KEPT, LOOSE, MARGIN, RATIO, Machines, objectives
-from mlrank.solvers.one_vs_rest.sparse import LANES, BlockSigns
+from mlrank.solvers.one_vs_rest.rows import KEPT, LOOSE, MARGIN, RATIO, Machines, joined, objectives
+from mlrank.solvers.one_vs_rest.signs import LANES, BlockSigns
 
 __all__ = ["LogisticRows"]
 
@@ -122,6 +122,8 @@ class _ConjugateRows:
 class LogisticRows:
     """Sparse or wide rows for logistic regressions of all labels.
 
+    Dual variables are not kept where labels are held sparse.
+
     Parameters
     ----------
     train : TrainingSet
@@ -134,7 +136,7 @@ class LogisticRows:
         self.given, self.free, self.positive_weight = train.X, free, positive_weight
         self.offsets = column_offsets(train.X)
         self.near = less_offsets(train.X, self.offsets)
-        self._rows, self._signs = _ConjugateRows(train.X), BlockSigns(train)
+        self._rows, self._signs, self._many = _ConjugateRows(train.X), BlockSigns(train), issparse(train.Y)
         self.mixed = self._signs.mixed
         square = float((train.X * train.X).sum()) / train.n_samples
         self.first = RATIO ** float(np.round(np.log(max(square, 1e-300)) / -np.log(RATIO)))
@@ -147,12 +149,7 @@ class LogisticRows:
     def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> Machines:
         """Return machines for the labels of a block, in their order."""
         parts = [self._fit(number, labels, C, tol, max_iter) for number, labels in block.of(self._parts())]
-        n, m = self.given.shape
-        if not parts:
-            empty = np.empty(0)
-            return Machines(np.empty((0, m)), empty, empty, empty, np.empty(0, dtype=int), np.empty((0, n)))
-        values = (np.concatenate([np.asarray(part[place]) for part in parts]) for place in range(6))
-        return Machines(*values)
+        return joined(parts, self.given.shape)
 
     def _parts(self) -> list[tuple[int, IntArray]]:
         """Return the labels whose machines lie side by side, numbered."""
@@ -175,7 +172,7 @@ class LogisticRows:
         steps = self._steps(S, C, MARGIN * tol, V, min(max_iter, STEPS))
         W, b, beta = np.ascontiguousarray(steps.V[:-1].T), steps.V[-1].copy(), np.ascontiguousarray(steps.beta.T)
         primal, dual = objectives(self, np.ascontiguousarray(S.T), C, W, b, beta)
-        return Machines(W, b, primal, dual, steps.steps, beta)
+        return Machines(W, b, primal, dual, steps.steps, None if self._many else beta)
 
     def _origin(self, S: SignArray) -> FloatArray:
         """Return weights of zero, with the bias that these have at best."""

@@ -11,7 +11,7 @@ from mlrank.linalg.sums import column_offsets, less_offsets
 from mlrank.solvers.base import TrainingSet, relative_gap
 from mlrank.solvers.models import LinearModel, SparseLinearModel
 from mlrank.solvers.one_vs_rest.rows import primal_objectives
-from mlrank.solvers.one_vs_rest.sparse import LANES, BlockSigns
+from mlrank.solvers.one_vs_rest.signs import LANES, BlockSigns
 
 __all__ = ["pruned"]
 

@@ -5,20 +5,22 @@ below its own C. They start where C times the mean square of a row is about 1, a
 depend on the rows alone. What a search prepares for its fits holds them, and fits without it find the same again.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.sparse import csr_array, diags_array, issparse
+from scipy.sparse import csr_array, diags_array, issparse, vstack
 
-from mlrank.arrays import BoolArray, Features, FloatArray, IntArray, as_dense
+from mlrank.arrays import Features, FloatArray, IntArray, as_dense
 from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
 from mlrank.solvers.base import WHOLE, Block, TrainingSet
 from mlrank.solvers.one_vs_rest.kernels import SignArray
 from mlrank.solvers.one_vs_rest.logistic import LogisticLockstep, entropies
 from mlrank.solvers.one_vs_rest.newton import STEPS, LinearProblem, Lockstep, PathPoint, ridge_point
+from mlrank.solvers.one_vs_rest.signs import BlockSigns
 
-__all__ = ["MachineRows", "Machines", "objectives", "primal_objectives", "signs_of"]
+__all__ = ["MachineRows", "Machines", "joined", "objectives", "primal_objectives"]
 
 # Ratio of C between stages, their tolerance.
 RATIO, LOOSE = 8.0, 3e-2
@@ -50,7 +52,7 @@ class Machines(NamedTuple):
     ----------
     W : (n_machines, n_features)
     b, primal, dual : (n_machines,)
-    beta : (n_machines, n_samples) ndarray or csr_array, dual variables with signs
+    beta : (n_machines, n_samples) ndarray or csr_array, dual variables with signs; None where they are not kept
     n_iter : (n_machines,)
     """
 
@@ -59,11 +61,15 @@ class Machines(NamedTuple):
     primal: FloatArray
     dual: FloatArray
     n_iter: IntArray
-    beta: FloatArray | csr_array
+    beta: FloatArray | csr_array | None
 
-    def replaced(self, places: list[int], beta: FloatArray) -> FloatArray | csr_array:
+    def beta_of(self, machine: int, n_samples: int) -> FloatArray:
+        """Return the dual variables (n_samples,) of a machine, 0 where they are not kept."""
+        return np.zeros(n_samples) if self.beta is None else np.asarray(as_dense(self.beta[[machine]])[0])
+
+    def replaced(self, places: list[int], beta: FloatArray) -> FloatArray | csr_array | None:
         """Return the dual variables with those of some machines replaced."""
-        if not places:
+        if not places or self.beta is None:
             return self.beta
         if not issparse(self.beta):
             self.beta[places] = beta
@@ -76,15 +82,16 @@ class Machines(NamedTuple):
 
 @dataclass
 class _Group:
-    """Machines that go in lockstep, by their numbers, and the stages of them that were computed."""
+    """The labels of machines that go in lockstep, and the stages of them that were computed."""
 
-    numbers: IntArray
-    S: SignArray
+    labels: IntArray
     stages: list[PathPoint] = field(default_factory=list)
 
 
 class MachineRows:
     """Dense rows for machines of all labels.
+
+    Where labels are held sparse, n_samples n_labels numbers are too many: dual variables then are not kept.
 
     Parameters
     ----------
@@ -96,7 +103,8 @@ class MachineRows:
         self.given, self.loss, self.free, self.positive_weight = train.X, loss, free, positive_weight
         self.offsets = column_offsets(train.X)
         self.near: Features = less_offsets(train.X, self.offsets)
-        self.signs, self.mixed = signs_of(train)
+        self._signs, self._many = BlockSigns(train), issparse(train.Y)
+        self.mixed = self._signs.mixed
         # A free bias takes up what is taken off all rows.
         self.center = np.asarray(train.X.mean(axis=0)).ravel() if free else np.zeros(train.n_features)
         Z = as_dense(train.X) - self.center if free else as_dense(train.X)
@@ -108,36 +116,32 @@ class MachineRows:
         square = float(np.einsum("ij,ij->", self.rows, self.rows)) / len(self.rows)
         self.first = RATIO ** float(np.round(np.log(max(square, 1e-300)) / -np.log(RATIO)))
         size = max(LEAST, CELLS // len(self.rows))
-        parts = np.array_split(np.arange(len(self.signs)), -(-len(self.signs) // size) or 1)
-        self._groups = [_Group(part, self.signs[part]) for part in parts]
+        self._groups = [_Group(part) for part in np.array_split(self.mixed, -(-len(self.mixed) // size) or 1)]
 
     def labels_of(self, block: Block) -> IntArray:
         """Return the labels of the machines in a block."""
-        return np.concatenate([self.mixed[:0], *(self.mixed[group.numbers] for group in block.of(self._groups))])
+        return np.concatenate([self.mixed[:0], *(group.labels for group in block.of(self._groups))])
 
     def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> Machines:
         """Return machines for the labels of a block, in their order."""
-        parts = [self._fit(group, C, tol, max_iter) for group in block.of(self._groups) if len(group.S)]
-        if not parts:
-            empty = np.empty(0)
-            shape = (0, self.given.shape[0])
-            return Machines(np.empty((0, self.given.shape[1])), empty, empty, empty, np.empty(0, int), np.empty(shape))
-        return Machines(*(np.concatenate(values) for values in zip(*parts, strict=True)))
+        parts = [self._fit(group, C, tol, max_iter) for group in block.of(self._groups) if len(group.labels)]
+        return joined(parts, self.given.shape)
 
     def _fit(self, group: _Group, C: float, tol: float, max_iter: int) -> Machines:
-        problem = LinearProblem(self.rows, group.S, self.loss, self.free, self.positive_weight)
+        S = np.ascontiguousarray(self._signs.of(group.labels).T)
+        problem = LinearProblem(self.rows, S, self.loss, self.free, self.positive_weight)
         point = self._before(problem, group, C) if max_iter >= STEPS else ridge_point(problem)
         steps = _steps(problem, C, point, MARGIN * tol)
         steps.run(min(max_iter, STEPS))
         W = steps.W if self.basis is None else steps.W @ self.basis.T
         b = (steps.b - W.astype(np.longdouble) @ self.center).astype(np.float64) if self.free else steps.b
-        values = objectives(self, group.S, C, W, b, steps.beta)
-        return Machines(W, b, *values, steps.steps, steps.beta)
+        values = objectives(self, S, C, W, b, steps.beta)
+        return Machines(W, b, *values, steps.steps, None if self._many else steps.beta)
 
     def _before(self, problem: LinearProblem, group: _Group, C: float) -> PathPoint:
         """Return the stage before C, or ridge regression where C is small."""
         point, stages, level = ridge_point(problem), group.stages, self.first
-        held = KEPT // max(1, 8 * self.signs.size)
+        held = KEPT // max(1, 8 * len(self.mixed) * len(self.rows))
         number = 0
         while level * RATIO <= C:
             if number < len(stages):
@@ -156,13 +160,19 @@ def _steps(problem: LinearProblem, C: float, point: PathPoint, tol: float) -> Lo
     return (LogisticLockstep if problem.loss == "logistic" else Lockstep)(problem, C, point, tol)
 
 
-def signs_of(train: TrainingSet) -> tuple[SignArray, IntArray]:
-    """Return the signs (n_mixed, n_samples) of the labels that some known rows have and some have not, and which."""
-    Y = train.dense_Y
-    absent: BoolArray = ~Y if train.known is None else ~Y & train.known
-    mixed = np.flatnonzero(Y.any(axis=0) & absent.any(axis=0))
-    signs = Y[:, mixed].astype(np.int8) - absent[:, mixed].astype(np.int8)
-    return np.ascontiguousarray(signs.T), mixed
+def joined(parts: Sequence[Machines], shape: tuple[int, int]) -> Machines:
+    """Return the machines of several parts of the labels, on rows of a shape, one part after the other."""
+    if not parts:
+        (n, m), empty = shape, np.empty(0)
+        return Machines(np.empty((0, m)), empty, empty, empty, np.empty(0, dtype=int), csr_array((0, n)))
+    W, b, primal, dual, n_iter, betas = zip(*parts, strict=True)
+    beta: FloatArray | csr_array | None = None
+    if issparse(betas[0]):
+        beta = csr_array(vstack(betas, format="csr"))
+    elif betas[0] is not None:
+        beta = np.concatenate(betas)
+    W, b, primal, dual, n_iter = (np.concatenate(values) for values in (W, b, primal, dual, n_iter))
+    return Machines(W, b, primal, dual, n_iter, beta)
 
 
 def primal_objectives(rows: JudgedRows, S: SignArray, C: float, W: FloatArray, b: FloatArray) -> FloatArray:

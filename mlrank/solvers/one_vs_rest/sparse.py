@@ -16,46 +16,21 @@ ICML 2008.
 """
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+from scipy.sparse import csr_array
 
 from mlrank.arrays import IntArray
 from mlrank.linalg.sums import column_offsets, less_offsets
 from mlrank.solvers.base import WHOLE, Block, TrainingSet
 from mlrank.solvers.one_vs_rest.kernels import SignArray, SingleArray, sparse_pass
-from mlrank.solvers.one_vs_rest.rows import Machines, objectives
+from mlrank.solvers.one_vs_rest.rows import Machines, joined, objectives
+from mlrank.solvers.one_vs_rest.signs import LANES, BlockSigns
 
-__all__ = ["BlockSigns", "SparseMachineRows"]
+__all__ = ["SparseMachineRows"]
 
-# Machines side by side.
-LANES = 64
 # C times the largest square of a row, up to which passes do not crawl; the most passes.
 EASY, PASSES = 8.0, 100
 # A block is judged once a pass gains so much of the tolerance, relative to D, in no machine, and then every few passes.
 ENOUGH, APART = 0.3, 3
-
-
-class BlockSigns:
-    """Signs of a block of labels at a time.
-
-    Attributes
-    ----------
-    mixed : the labels that some known rows have and some have not
-    """
-
-    def __init__(self, train: TrainingSet) -> None:
-        self._labels = train.sparse_Y.tocsc() if train.known is None else None
-        self._train = train
-        present = np.asarray(train.sparse_Y.sum(axis=0)).ravel()
-        known = np.full(train.n_labels, train.n_samples) if train.known is None else train.known.sum(axis=0)
-        self.mixed: IntArray = np.flatnonzero((present > 0) & (present < known))
-
-    def of(self, labels: IntArray) -> SignArray:
-        """Return the signs (n_samples, n_machines) of some labels."""
-        if self._labels is not None:
-            return np.asarray(2 * self._labels[:, labels].toarray().astype(np.int8) - 1, dtype=np.int8)
-        assert self._train.known is not None
-        Y, known = self._train.dense_Y[:, labels], self._train.known[:, labels]
-        return np.asarray(Y.astype(np.int8) - (~Y & known).astype(np.int8))
 
 
 class SparseMachineRows:
@@ -93,12 +68,7 @@ class SparseMachineRows:
         crawls = C * max(1.0, self.positive_weight) * float(self.squares.max()) > EASY
         passes = 0 if self.squared and crawls else min(max_iter, PASSES)
         parts = [self._fit(labels, C, tol, passes) for labels in self._groups(block)]
-        if not parts:
-            n, m = self.given.shape
-            empty = np.empty(0)
-            return Machines(np.empty((0, m)), empty, empty, empty, np.empty(0, dtype=int), csr_array((0, n)))
-        W, b, primal, dual, n_iter = (np.concatenate([np.asarray(part[place]) for part in parts]) for place in range(5))
-        return Machines(W, b, primal, dual, n_iter, csr_array(vstack([part.beta for part in parts], format="csr")))
+        return joined(parts, self.given.shape)
 
     def _fit(self, labels: IntArray, C: float, tol: float, passes: int) -> Machines:
         S, (n, m) = self._labels.of(labels), self.given.shape

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit, logit
 
 from mlrank.arrays import BoolArray, FloatArray
 
@@ -48,6 +47,8 @@ class SigmoidCalibration:
 
     def __call__(self, scores: FloatArray) -> FloatArray:
         """Return probabilities (n_samples, n_labels)."""
+        from scipy.special import expit
+
         _check_width(scores, len(self.slope))
         return np.asarray(expit(scores * self.slope + self.intercept))
 
@@ -129,6 +130,8 @@ def _sigmoid(scores: FloatArray, relevant: BoolArray) -> tuple[float, float]:
     if n_relevant in (0, relevant.size) or np.ptp(scores) < LEAST_SPREAD:
         if not relevant.size:
             return 0.0, 0.0
+        from scipy.special import logit
+
         return 0.0, float(logit(np.where(relevant, high, low).mean()))
     from sklearn.linear_model import LogisticRegression
 

@@ -11,7 +11,6 @@ they are made of are counts of pairs, one for each row, whose bound is then comp
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import nnls
 
 from mlrank.arrays import BoolArray, Features, FloatArray
 from mlrank.certify.plain import LONG, LongArray
@@ -88,6 +87,8 @@ def _violations(scores: FloatArray, up: Any, down: Any) -> FloatArray:
 
 def _best_shares(slopes: FloatArray, offsets: FloatArray) -> FloatArray:
     """Return shares, of at least 0 and with sum 1, of about the largest bound."""
+    from scipy.optimize import nnls
+
     gram = slopes @ slopes.T
     size = float(np.trace(gram)) / len(gram) or 1.0
     # |Lx - y|^2 / 2 is x'Gx / 2 - b'x and a constant, where G = L'L and b = L'y; b may be moved by a constant.

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csc_array, issparse
-from scipy.spatial import cKDTree
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_features, in_pieces, read_only
 from mlrank.graphs._neighbor_kernels import SPARE, dense_block, listed_rows, sparse_rows
@@ -68,6 +67,8 @@ def knn(X: Features, n_neighbors: int) -> tuple[IntArray, FloatArray]:
 
 
 def _of_tree(X: FloatArray, indices: IntArray, squares: FloatArray) -> None:
+    from scipy.spatial import cKDTree
+
     n, k = indices.shape
     # Halves by value, not by number of rows: equal rows would make trees by number slow to build.
     tree = cKDTree(X, balanced_tree=False)

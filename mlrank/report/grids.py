@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
-from scipy.stats import rankdata
-
 from mlrank.metrics import METRICS
 from mlrank.records.run import RunRecord, SetsInfo, ThresholdInfo
 from mlrank.tables import Grid, Shown, build_tables, show_value
@@ -71,6 +69,8 @@ def matrix(records: Sequence[RunRecord], metric: str) -> Grid:
 
     A method without a value on a data set has no rank there; mean ranks are over the data sets that rank all methods.
     """
+    from scipy.stats import rankdata
+
     tables = build_tables(records, [metric])
     labels = list(dict.fromkeys(row.label for table in tables for row in table.rows))
     sign = METRICS[metric].sign

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy.stats import rankdata
 
 from mlrank.errors import UserError, unknown_name
 from mlrank.metrics import METRICS
@@ -147,6 +146,8 @@ def _sign(name: str, title: str) -> float:
 
 def _mean_ranks(columns: Sequence[Sequence[float | None]], signs: Sequence[float]) -> list[float | None]:
     """Return the mean rank of each method, 1 for the best and the mean of ranks for ties; None without all values."""
+    from scipy.stats import rankdata
+
     table = np.array([[np.nan if value is None else value for value in column] for column in columns], np.float64)
     if not table.size:
         raise UserError("mean ranks need a metric in the table")

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.special import ndtr
 
 from mlrank.arrays import FloatArray, IntArray
 from mlrank.datasets.dataset import Dataset
@@ -360,6 +359,8 @@ def shifts(train: Any, test: Any) -> FloatArray:
 
     The two-sided p-value of the two-proportion z-test; 1 where a label has no or every row.
     """
+    from scipy.special import ndtr
+
     n, m = train.shape[0], test.shape[0]
     p, q = label_counts(train) / n, label_counts(test) / m
     pooled = (n * p + m * q) / (n + m)

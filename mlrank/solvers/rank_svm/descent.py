@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
 from scipy.sparse import csc_array
 
 from mlrank.arrays import BoolArray, FloatArray, IntArray
@@ -214,6 +213,8 @@ class _FreeVertex:
         self.bounds = np.column_stack([np.zeros(len(rows)), upper[rows]])
 
     def __call__(self, F: FloatArray) -> tuple[FloatArray, FloatArray]:
+        from scipy.optimize import linprog
+
         gradient = 1.0 - F[self.rows, self.relevant] + F[self.rows, self.irrelevant]
         zeros = np.zeros(self.sums.shape[0])
         found = linprog(-gradient, A_eq=self.sums, b_eq=zeros, bounds=self.bounds, method="highs")

@@ -27,7 +27,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import entr, expit
 
 from mlrank.arrays import BoolArray, FloatArray
 from mlrank.linalg import Shrunk, largest_singular_value, shrink_singular_values
@@ -89,10 +88,14 @@ class Logistic:
 
     def gradient(self, F: FloatArray) -> FloatArray:
         """Return the derivative at each entry."""
+        from scipy.special import expit
+
         return np.asarray(-self.targets * expit(-self.targets * F))
 
     def conjugate(self, A: FloatArray) -> float:
         """Return the sum of sup_f a f - loss(f), for -y a in [0, 1]."""
+        from scipy.special import entr
+
         share = -self.targets * A
         return -float((entr(share) + entr(1.0 - share)).sum(where=self.targets != 0))
 

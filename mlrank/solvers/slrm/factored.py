@@ -11,7 +11,6 @@ The bound is a dual point near the gradient there.
 """
 
 import numpy as np
-from scipy.optimize import minimize
 
 from mlrank.arrays import FloatArray
 from mlrank.solvers.base import relative_gap
@@ -64,6 +63,8 @@ def minimize_factored(
     root = np.sqrt(np.maximum(values, LEAST * (values[0] or 1.0)))
     x = np.concatenate([(left * root / scale).ravel(), (right.T * root).ravel()])
     options = {"maxiter": stop.max_iter, "maxfun": 2 * stop.max_iter, "maxcor": REMEMBERED, "ftol": 1e-15, "gtol": 0.0}
+    from scipy.optimize import minimize
+
     reached = minimize(objective, x, jac=True, method="L-BFGS-B", options=options)
     L, R = split(reached.x)
     left, values, right = np.linalg.svd(L @ R.T, full_matrices=False)

@@ -13,7 +13,6 @@ A row of 1e5 has a weight that is the less, as if it were of the others' length:
 """
 
 import numpy as np
-from scipy.special import expit
 
 from mlrank.arrays import FloatArray
 from mlrank.linalg import largest_singular_value, shrink_singular_values
@@ -61,6 +60,8 @@ def nearest_to_least(loss: Loss, Z: FloatArray, weights: FloatArray) -> FloatArr
     margin = Y * Z
     if not isinstance(loss, Logistic):
         return np.where((margin < 1.0) & (Y != 0), (2.0 * Y + weights * Z) / (2.0 + weights), Z)
+    from scipy.special import expit
+
     # m - yz = expit(-m) / weight, between yz and that plus 1 / weight: Newton's steps, or halves of what is left.
     low, high = margin, margin + 1.0 / weights
     m = (low + high) / 2

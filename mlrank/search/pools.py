@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 from threadpoolctl import threadpool_limits
 
+from mlrank.processes import begin_uncollected
 from mlrank.search.fits import work
 from mlrank.search.limits import end_process_that_hangs
 from mlrank.search.neighbor_cache import MemoryNeighborCache
@@ -137,7 +138,9 @@ def _executor(size: int) -> Any:
     # Loky is what joblib runs on. Joblib itself can neither start workers ahead nor tell which task a dead worker had.
     from loky import ProcessPoolExecutor
 
-    return ProcessPoolExecutor(max_workers=size, initializer=_start_worker, initargs=(os.getpid(),), env=_ENVIRONMENT)
+    # By its name: a worker that is sent the function itself imports this module, and what that needs, before the call.
+    start = (__name__, _start_worker.__name__, os.getpid())
+    return ProcessPoolExecutor(max_workers=size, initializer=begin_uncollected, initargs=start, env=_ENVIRONMENT)
 
 
 @contextmanager
@@ -200,8 +203,10 @@ def _shared_work(task: Task, data: SharedData) -> list[Result]:
 
 
 def _start_worker(parent: int) -> None:
-    """Leave interrupts to the parent, hold every library to one thread, end when a fit hangs or the parent is gone."""
-    gc.disable()  # until the modules of the first task are loaded: a seventh of the time they take
+    """Leave interrupts to the parent, hold every library to one thread, end when a fit hangs or the parent is gone.
+
+    Garbage is not collected until the modules of the first task are loaded.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     end_process_that_hangs()

@@ -298,3 +298,13 @@ class Hopeless(Means):
 
     def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
         raise RuntimeError("no way")
+
+
+KEPT = []
+
+
+def grow(_part):
+    """Keep 400 MB for good, in longer than the library lets pass between two looks at the memory."""
+    KEPT.append(np.ones(50_000_000))
+    time.sleep(1.2)
+    return os.getpid()

@@ -19,11 +19,10 @@ from mlrank.search.pools import pools_ahead
 from mlrank.search.shared_memory import SharedData, map_folder
 from mlrank.search.task_data import TaskData
 from tests.experiment.kills import ROOT, slow_config
-from tests.experiment.small import CONFIG, Iterated, small_config, worker_pids
+from tests.experiment.small import CONFIG, Iterated, grow, small_config, worker_pids
 from tests.experiment.test_run import contents
 
 HEAD = CONFIG.split("methods:")[0]
-KEPT = []
 
 
 def one_method(folder, settings, search="{{folds: 2}}"):
@@ -50,13 +49,6 @@ def test_a_worker_whose_fits_take_much_memory_stays():
     with pools_ahead(2, []) as pool_of, pool_of(2) as pool:
         first = set(pool.executor.map(grow, range(2)))
         assert first == set(pool.executor.map(grow, range(2)))
-
-
-def grow(_part):
-    """Keep 400 MB for good, in longer than the library lets pass between two looks at the memory."""
-    KEPT.append(np.ones(50_000_000))
-    time.sleep(1.2)
-    return os.getpid()
 
 
 def test_workers_start_while_fits_are_planned_and_all_of_them_end(tmp_path, monkeypatch):

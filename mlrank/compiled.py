@@ -7,6 +7,7 @@ package that this one imports, itself or through others.
 """
 
 import functools
+import gc
 import hashlib
 import importlib.util
 import re
@@ -72,14 +73,22 @@ class _SourcesCache(FunctionCache):
 
 
 class _CompilingClock(event.Listener):
-    """Adds up the seconds in which numba compiles; what is compiled for another function counts as that one's."""
+    """Adds up the seconds in which numba compiles; what is compiled for another function counts as that one's.
+
+    Meanwhile no garbage is collected: of the many objects that a compilation makes, most live until its end, and
+    collections take a seventh of the time.
+    """
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self.begun: list[float] = []
+        self.collects = False
 
     def on_start(self, event: event.Event) -> None:
         """Note when a function is begun."""
+        if not self.begun:
+            self.collects = gc.isenabled()
+            gc.disable()
         self.begun.append(time.perf_counter())
 
     def on_end(self, event: event.Event) -> None:
@@ -87,6 +96,8 @@ class _CompilingClock(event.Listener):
         begun = self.begun.pop()
         if not self.begun:
             self.seconds += time.perf_counter() - begun
+            if self.collects:
+                gc.enable()
 
 
 COMPILING = _CompilingClock()

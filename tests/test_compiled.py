@@ -1,6 +1,7 @@
 """Machine code on disk is used again while no source has changed that it comes from, and not any longer."""
 
 import ast
+import gc
 import importlib
 import os
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from numba.core import event
+from numba.core.errors import TypingError
 from numba.core.registry import CPUDispatcher
 
 import mlrank
@@ -190,3 +192,21 @@ def test_what_numba_compiles_is_counted():
     before, wall = COMPILING.seconds, time.perf_counter()
     njit()(lambda x: x + 1)(1)
     assert 0.0 < COMPILING.seconds - before <= time.perf_counter() - wall
+
+
+def test_no_garbage_is_collected_while_numba_compiles():
+    class Look(event.Listener):
+        def on_start(self, event):
+            seen.append(gc.isenabled())
+
+        def on_end(self, event):
+            pass
+
+    seen = []
+    with event.install_listener("numba:compile", Look()):
+        njit()(lambda x: x + 2)(1)
+        assert gc.isenabled()
+        with pytest.raises(TypingError):
+            njit()(lambda x: x.nothing)(1)
+    assert gc.isenabled()
+    assert seen == [False, False]

@@ -54,7 +54,7 @@ def odd_problems() -> Iterator[OddProblem]:
 
 
 class OddFit(NamedTuple):
-    """A model of a badly scaled problem."""
+    """A model of a badly scaled problem, or the error that the fit ended with."""
 
     problem: OddProblem
     solver: Any
@@ -71,14 +71,29 @@ class OddFit(NamedTuple):
             raise Broken(f"{self.problem.name}: {message}")
 
 
+def _tries(subject: Subject) -> list[OddFit]:
+    """Return what came of all problems, the error in place of the model of a fit that failed; they are fitted once."""
+    tries: list[OddFit] = subject.kept.get("odd problems", [])
+    if not tries:
+        for problem in odd_problems():
+            solver, train = subject.made(), TrainingSet(problem.X, problem.Y)
+            try:
+                model = solver.fit(train)
+            except Exception as error:
+                model = error
+            tries.append(OddFit(problem, solver, train, model))
+        subject.kept["odd problems"] = tries
+    return tries
+
+
 def _fits(subject: Subject) -> Iterator[OddFit]:
     """Yield the models of all problems that the solver does not refuse with a ValueError."""
-    for problem in odd_problems():
-        solver, train = subject.made(), TrainingSet(problem.X, problem.Y)
-        try:
-            yield OddFit(problem, solver, train, solver.fit(train))
-        except (ValueError, MemoryError):
+    for fit in _tries(subject):
+        if isinstance(fit.model, (ValueError, MemoryError)):
             continue
+        if isinstance(fit.model, Exception):
+            raise fit.model
+        yield fit
 
 
 def _fits_with_objective(subject: Subject) -> Iterator[OddFit]:
@@ -89,15 +104,13 @@ def _fits_with_objective(subject: Subject) -> Iterator[OddFit]:
 
 def check_scales(subject: Subject) -> None:
     """Badly scaled problems are fitted or refused with a ValueError; certificates are finite and decide `converged`."""
-    for problem in odd_problems():
-        solver, train = subject.made(), TrainingSet(problem.X, problem.Y)
-        try:
-            model = solver.fit(train)
-        except ValueError:
+    for fit in _tries(subject):
+        problem, solver, _, model = fit
+        if isinstance(model, ValueError):
             continue
-        except Exception as error:
-            raise Broken(f"{problem.name}: {type(error).__name__}: {' '.join(f'{error}'.split())}") from error
-        fit, info = OddFit(problem, solver, train, model), model.info
+        if isinstance(model, Exception):
+            raise Broken(f"{problem.name}: {type(model).__name__}: {' '.join(f'{model}'.split())}") from model
+        info = model.info
         fit.claim(np.isfinite(model.decision_function(problem.X)).all(), "scores are not all finite")
         if np.isnan(info.optimality) and Capabilities.of(subject.solver).certificate is None:
             continue

@@ -43,6 +43,8 @@ class Subject:
     faithful: Mapping[str, object] = field(default_factory=dict)
     hard: Mapping[str, object] | None = None
     objective: bool | None = None
+    # Fits that several checks look at.
+    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def names(self) -> set[str]:

@@ -1,5 +1,6 @@
 """What every solver must do, whatever it computes."""
 
+import functools
 from dataclasses import fields, replace
 
 import numpy as np
@@ -40,7 +41,9 @@ def is_direct(key):
     return "tol" not in settings_of(key) or key == "bayes_cs"
 
 
+@functools.cache
 def subject_of(key):
+    """Return the solver under test; its checks share the fits of badly scaled problems."""
     return Subject(
         SOLVERS[key],
         settings=DEFAULTS.get(key, {}),

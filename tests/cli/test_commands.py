@@ -19,15 +19,19 @@ from tests.stats.records import record
 ROOT = Path(__file__).parents[2]
 
 
+def write_data(folder):
+    X, Y = small_data()
+    write_libsvm(folder / "train.svm", X[:60], Y[:60])
+    write_libsvm(folder / "test.svm", X[60:], Y[60:])
+
+
 @pytest.fixture
 def mlrank(monkeypatch, capsys, tmp_path):
     """Run the command line in a folder of its own and return (exit code, stdout, stderr)."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLRANK_DATA", raising=False)
     monkeypatch.setenv("COLUMNS", "200")
-    X, Y = small_data()
-    write_libsvm(tmp_path / "train.svm", X[:60], Y[:60])
-    write_libsvm(tmp_path / "test.svm", X[60:], Y[60:])
+    write_data(tmp_path)
 
     def call(*words):
         monkeypatch.setattr(sys, "argv", ["mlrank", *map(str, words)])
@@ -63,8 +67,8 @@ def test_json_output_is_the_records(mlrank, tmp_path):
     assert [record["method"] for record in json.loads(out)] == ["Binary-SVM", "Rank-HLapSVM"]
 
 
+@pytest.mark.usefixtures("trained")
 def test_evaluate_recomputes_and_notices_tampering(mlrank, tmp_path):
-    mlrank("train", write_config(tmp_path / "c.yaml"), "--jobs", 1, "--quiet")
     code, out, _ = mlrank("evaluate", "results/small", "-m", "lrap")
     assert code == 0
     assert "lrap" in out
@@ -83,9 +87,9 @@ def test_evaluate_recomputes_and_notices_tampering(mlrank, tmp_path):
     assert (code, err.split(" Known")[0]) == (1, "mlrank: unknown metric 'lrpa'. Did you mean 'lrap'?")
 
 
-def test_a_terminal_of_80_columns_loses_no_column_of_a_wide_table(mlrank, tmp_path, monkeypatch):
+@pytest.mark.usefixtures("trained")
+def test_a_terminal_of_80_columns_loses_no_column_of_a_wide_table(mlrank, monkeypatch):
     metrics = ["f1_macro", "f1_micro", "hamming_loss", "ranking_loss", "lrap", "one_error", "coverage", "auc_macro"]
-    mlrank("train", write_config(tmp_path / "c.yaml"), "--jobs", 1, "--quiet")
     monkeypatch.setenv("COLUMNS", "80")
     words = [word for metric in metrics for word in ("-m", metric)]
     (_, evaluated, _), (_, printed, _) = (
@@ -347,9 +351,8 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(mlrank, tmp_path
     assert f"50 fits, {kept} of them already done" in err
 
 
+@pytest.mark.usefixtures("trained")
 def test_options_for_latex_are_refused_without_it(mlrank, tmp_path):
-    write_config(tmp_path / "c.yaml")
-    assert mlrank("train", "c.yaml", "--jobs", "1", "--quiet")[0] == 0
     (folder,) = (tmp_path / "results").iterdir()
     for option in (["--wide"], ["--narrow"], ["--siunitx"], ["--label", "tab:x"]):
         code, out, err = mlrank("table", folder, *option)

@@ -3,19 +3,16 @@
 import json
 
 import numpy as np
+import pytest
 
-from tests.cli.test_commands import mlrank, write_config  # noqa: F401  a fixture
+from tests.cli.test_commands import mlrank  # noqa: F401  a fixture
 from tests.experiment.small import small_data, write_libsvm
 
 MODEL = "results/small/runs/train/official/Rank-HLapSVM.model"
 
 
-def trained(call, folder):
-    assert call("train", write_config(folder / "c.yaml"), "--jobs", 1, "--quiet")[0] == 0
-
-
+@pytest.mark.usefixtures("trained")
 def test_a_trained_model_predicts_and_is_judged(mlrank, tmp_path):  # noqa: F811
-    trained(mlrank, tmp_path)
     assert mlrank("predict", MODEL, "test.svm", "--out", "p.npz") == (0, "30 rows written to p.npz\n", "")
     with np.load("results/small/runs/train/official/Rank-HLapSVM.npz") as run, np.load("p.npz") as found:
         assert np.array_equal(found["Y_pred"], run["Y_pred"])
@@ -37,8 +34,8 @@ def test_a_trained_model_predicts_and_is_judged(mlrank, tmp_path):  # noqa: F811
     assert "lrap" not in out
 
 
+@pytest.mark.usefixtures("trained")
 def test_mistakes_are_one_line(mlrank, tmp_path):  # noqa: F811
-    trained(mlrank, tmp_path)
     X, Y = small_data(m=7)
     write_libsvm(tmp_path / "wide.svm", X, Y)
     (tmp_path / "bad.model").write_bytes(b"nothing")

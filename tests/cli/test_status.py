@@ -26,10 +26,10 @@ def states(mlrank):  # noqa: F811
     return call
 
 
-def test_states_follow_a_run(mlrank, states, tmp_path):  # noqa: F811
+def test_states_follow_a_run(finished, states, mlrank, tmp_path):  # noqa: F811
     config = write_config(tmp_path / "c.yaml")
     assert states("c.yaml")[:2] == (0, ["planned", "planned"])
-    mlrank("train", config, "--jobs", 1, "--quiet")
+    shutil.copytree(finished, tmp_path / "results")
     code, names, found = states("results/small")
     assert (code, names) == (0, ["done", "done"])
     assert [(state["n_done"], state["n_trials"]) for state in found] == [(9, 9), (24, 24)]
@@ -46,8 +46,8 @@ def test_states_follow_a_run(mlrank, states, tmp_path):  # noqa: F811
     assert re.search(r"small +train +2 +1 +1 ", out)
 
 
-def test_a_run_at_which_a_process_is_at_work_is_running(mlrank, states, tmp_path):  # noqa: F811
-    mlrank("train", write_config(tmp_path / "c.yaml"), "--jobs", 1, "--quiet")
+@pytest.mark.usefixtures("trained")
+def test_a_run_at_which_a_process_is_at_work_is_running(states, tmp_path):
     folder = RunFolder(tmp_path / "results/small")
     path = folder.path / "runs/train/official/Binary-SVM.json"
     key = json.loads(path.read_text())["key"]
@@ -58,9 +58,8 @@ def test_a_run_at_which_a_process_is_at_work_is_running(mlrank, states, tmp_path
     assert states("results/small")[1] == ["planned", "done"]
 
 
-def test_an_experiment_whose_data_are_elsewhere_does_not_hide_the_others(mlrank, states, tmp_path):  # noqa: F811
-    config = write_config(tmp_path / "c.yaml")
-    mlrank("train", config, "--jobs", 1, "--quiet")
+@pytest.mark.usefixtures("trained")
+def test_an_experiment_whose_data_are_elsewhere_does_not_hide_the_others(mlrank, tmp_path):  # noqa: F811
     shutil.copytree(tmp_path / "results/small", tmp_path / "results/away")
     stored = tmp_path / "results/away/config.yaml"
     stored.write_text(stored.read_text().replace("small", "away").replace("train.svm", "gone.svm"))
@@ -93,10 +92,10 @@ def test_failures_are_listed_and_made_again_only_when_asked(mlrank, states, tmp_
     assert states("results/small")[:2] == (0, ["done", "done"])
 
 
-def test_why_names_the_line_the_data_and_the_version(mlrank, tmp_path, monkeypatch):  # noqa: F811
+def test_why_names_the_line_the_data_and_the_version(mlrank, finished, tmp_path, monkeypatch):  # noqa: F811
     config = write_config(tmp_path / "c.yaml")
     assert mlrank("why", config, "Binary-SVM")[1] == "train / official / Binary-SVM: not run yet\n"
-    mlrank("train", config, "--jobs", 1, "--quiet")
+    shutil.copytree(finished, tmp_path / "results")
     where = "train / official / Binary-SVM: "
     assert mlrank("why", config, "Binary-SVM")[1] == f"{where}nothing has changed since it was run\n"
     assert mlrank("why", config)[1] == "2 of 2 runs: nothing has changed since it was run\n"
@@ -142,8 +141,8 @@ def test_why_names_the_file_of_a_class_that_was_edited(mlrank, tmp_path, monkeyp
         assert out.count("\n") == 1
 
 
+@pytest.mark.usefixtures("trained")
 def test_runs_made_with_other_software_are_counted(mlrank, states, tmp_path):  # noqa: F811
-    mlrank("train", write_config(tmp_path / "c.yaml"), "--jobs", 1, "--quiet")
     assert [state["other_software"] for state in states("results/small")[2]] == [[], []]
     path = tmp_path / "results/small/runs/train/official/Binary-SVM.json"
     record = json.loads(path.read_text())

@@ -2,6 +2,7 @@
 
 import functools
 import gc
+import hashlib
 import importlib
 import os
 import tempfile
@@ -13,6 +14,7 @@ import typer.main
 import typer.testing
 
 import mlrank.plots.canvas
+from mlrank.processes import locked
 
 TESTS = Path(__file__).parent
 # Of a figure's pixels, as they are and as the tests draw them.
@@ -53,6 +55,33 @@ def nothing_is_written_to_the_users_cache():
         del os.environ["XDG_CACHE_HOME"]
     else:
         os.environ["XDG_CACHE_HOME"] = before
+
+
+@pytest.fixture(scope="session", autouse=True)
+def a_loop_is_compiled_by_one_worker(tmp_path_factory):
+    """Have a worker wait for machine code that another one is at, and load it from the cache: seconds for each loop."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        yield
+        return
+    from numba.core.caching import FunctionCache
+    from numba.core.dispatcher import Dispatcher
+
+    compiled, held, folder = Dispatcher.compile, set(), tmp_path_factory.getbasetemp().parent
+
+    def compile_alone(self, signature):
+        name = hashlib.sha256(f"{self.py_func.__module__}.{self.py_func.__qualname__} {signature}".encode()).hexdigest()
+        if name in held or not isinstance(self._cache, FunctionCache):
+            return compiled(self, signature)
+        held.add(name)
+        try:
+            with locked(folder / f"{name[:20]}.lock"):
+                return compiled(self, signature)
+        finally:
+            held.remove(name)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Dispatcher, "compile", compile_alone)
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

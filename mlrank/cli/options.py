@@ -287,9 +287,11 @@ def check_backend(backend: str | None, scheduler: str | None) -> None:
 
 def worker_count(jobs: int) -> int:
     """Return the number of workers: as asked, at most one for each core that this process may use."""
-    from joblib import cpu_count
-
     if jobs < 0:
         raise typer.BadParameter(f"--jobs must be 0 or more, found {jobs}")
+    if jobs == 1:  # whatever the cores: there is nothing to load that counts them
+        return 1
+    from joblib import cpu_count
+
     cores: int = cpu_count()
     return min(jobs or cores, cores)

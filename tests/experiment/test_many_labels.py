@@ -201,9 +201,10 @@ def test_a_solver_of_dense_labels_is_refused_where_they_do_not_fit(folder, monke
     monkeypatch.setattr("mlrank.datasets.formats.libsvm.rows.check_room", lambda *given: None)
     monkeypatch.setattr("mlrank.datasets.formats.growth.check_room", lambda *given: None)
     with pytest.raises(UserError) as caught:
-        plan_cells(config_in(folder))
+        plan_cells(config_in(folder, CONFIG.replace("solver: rank_svm", "solver: rank_hlapsvm")))
     message = str(caught.value)
-    assert "'a' has 50 rows and 8 labels: dense labels, which rank_svm needs, of 30 training rows would take" in message
+    needed = "dense labels, which rank_hlapsvm needs, of 30 training rows would take"
+    assert f"'a' has 50 rows and 8 labels: {needed}" in message
     assert "subset (top_labels, min_positives) takes fewer labels, or take a solver of sparse labels" in message
 
 

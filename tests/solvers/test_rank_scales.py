@@ -81,7 +81,7 @@ def _least(X, Y, bias, penalty):
 def test_the_interior_point_is_the_optimum(free):
     X, Y = random_problem()
     pairs, solver = Pairs.of(Y), RankSVM(C=2.0, bias="free" if free else "augmented", tol=1e-8)
-    rows, upper = FlatRows.of(X, 0.0 if free else 1.0, free), caps(pairs, RankSettings.of(solver))
+    rows, upper = FlatRows.of(X, 0.0 if free else 1.0, free), caps(pairs.size, RankSettings.of(solver))
     terms = PairTerms(rows, pairs, upper)
     point = interior_point(terms, 1e-8, 60)
     assert point.gap <= 1e-8
@@ -111,7 +111,7 @@ def test_certificates_are_of_the_given_rows_and_the_penalty():
     M[:-1, :-1] += 0.3 * X.T @ clique_laplacian(Y, weights) @ X
     rng = np.random.default_rng(0)
     W, alpha = rng.standard_normal((Y.shape[1], X.shape[1] + 1)), rng.random(int(pairs.size.sum()))
-    upper = caps(pairs, RankSettings.of(solver))
+    upper = caps(pairs.size, RankSettings.of(solver))
     given = GivenRows(X, False, True, RankPenalty(0.3, Y, weights))
     primal = given.primal(W[:, :-1], W[:, -1], upper, pairs.lists)
     assert primal == pytest.approx(rank_primal(W, with_bias(X), Y, 1.0, M), rel=1e-12)

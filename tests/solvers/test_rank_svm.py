@@ -168,10 +168,11 @@ def test_a_pass_over_flattened_rows_is_a_pass_of_the_proximal_step(sparse):
     center, slow_alpha = np.zeros((Y.shape[1], len(h))), alpha.copy()
     sweeps.start_round(1.0)
     for _ in range(3):
-        sweeps.sweep(alpha, active, order)
         # In rows z / (1 + h) and an offset of the scores, the step is a problem with regularizer (1 + h) w^2.
         beta = beta_of(slow_alpha, Y)
         weights = (beta.T @ Z + h * center) / (1 + h)
+        assert np.allclose(sweeps.step_scores(slice(None)), Z @ weights.T, atol=1e-12)
+        sweeps.sweep(alpha, active, order)
         step_pass(Z, 1 / (1 + h), Y, C, weights, slow_alpha, order)
         center = weights
         assert np.allclose(alpha, slow_alpha, atol=1e-12)

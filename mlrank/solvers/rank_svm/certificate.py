@@ -23,7 +23,16 @@ from mlrank.kernels.exact import ACCURACY, expansion_error, expansion_square, lo
 from mlrank.linalg.sums import adjoint_of, column_offsets, scores_of
 from mlrank.solvers.rank_svm import kernels
 
-__all__ = ["GivenRows", "RankPenalty"]
+__all__ = ["GivenRows", "RankPenalty", "bound_of"]
+
+
+def bound_of(total: float, square: float) -> float:
+    """Return the dual value of the best part of a dual point with this sum of variables and this squared norm."""
+    if not np.isfinite(square):
+        return 0.0
+    # Any part of a dual point is one too.
+    part = min(1.0, total / square) if square > 0 else 1.0
+    return max(part * total - 0.5 * part**2 * square, 0.0)
 
 
 @dataclass(frozen=True)
@@ -99,11 +108,7 @@ class GivenRows:
         if self.penalized_bias:
             sums = beta.sum(axis=0)
             square += float(sums @ sums)
-        if not np.isfinite(square):
-            return 0.0
-        # Any part of a dual point is one too; the best of them.
-        part = min(1.0, total / square) if square > 0 else 1.0
-        return max(part * total - 0.5 * part**2 * square, 0.0)
+        return bound_of(total, square)
 
     def _norm(self, beta: FloatArray, total: float) -> float:
         if self.gram:

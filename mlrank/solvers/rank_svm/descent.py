@@ -18,6 +18,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from mlrank.arrays import BoolArray, FloatArray, IntArray
+from mlrank.labels import LabelMatrix, row_counts
 from mlrank.solvers.base import relative_gap
 from mlrank.solvers.rank_svm import kernels
 from mlrank.solvers.rank_svm.rows import DenseSweeps, FlatRows
@@ -30,6 +31,8 @@ __all__ = [
     "caps",
     "descend",
     "frank_wolfe",
+    "pair_counts",
+    "round_length",
 ]
 
 PAIRS_LIMIT = 10**9
@@ -56,18 +59,21 @@ class Pairs:
         ValueError
             If no row has both a relevant and an irrelevant label, or there are more pairs than memory can be asked for.
         """
-        classes = (Y, ~Y) if known is None else (Y & known, ~Y & known)
-        n_relevant, n_irrelevant = (part.sum(axis=1) for part in classes)
-        size = n_relevant * n_irrelevant
-        total = int(size.sum())
-        if total == 0:
-            raise ValueError("no row has both a relevant and an irrelevant label, so there is nothing to rank")
+        total = int(pair_counts(Y, known).sum())
         if total > PAIRS_LIMIT:
             raise ValueError(
                 f"{total} label pairs need {8 * total / 2**30:.0f} GiB; at most {PAIRS_LIMIT} are supported"
             )
-        relevant, irrelevant = (np.nonzero(part)[1].astype(np.int32) for part in classes)
-        pointers = _pointers(n_relevant), _pointers(n_irrelevant)
+        return cls.listed(Y, known)
+
+    @classmethod
+    def listed(cls, Y: BoolArray, known: BoolArray | None = None) -> "Pairs":
+        """List the pairs as `of`, also where there is none."""
+        classes = (Y, ~Y) if known is None else (Y & known, ~Y & known)
+        n_relevant, n_irrelevant = (part.sum(axis=1) for part in classes)
+        labels = np.broadcast_to(np.arange(Y.shape[1], dtype=np.int32), Y.shape)
+        relevant, irrelevant = (labels[part] for part in classes)
+        size, pointers = n_relevant * n_irrelevant, (_pointers(n_relevant), _pointers(n_irrelevant))
         lists = (pointers[0], relevant, pointers[1], irrelevant, _pointers(size)[:-1])
         return cls(lists, size, Y.shape[1])
 
@@ -76,6 +82,22 @@ class Pairs:
         _, relevant, _, irrelevant, offset = self.lists
         numbers = np.zeros_like(offset), np.zeros_like(offset)
         return np.zeros_like(relevant), numbers[0], np.zeros_like(irrelevant), numbers[1]
+
+
+def pair_counts(Y: LabelMatrix, known: BoolArray | None = None) -> IntArray:
+    """Return the number of pairs of each row, shape (n_samples,).
+
+    Raises
+    ------
+    ValueError
+        If no row has both a relevant and an irrelevant label.
+    """
+    relevant = row_counts(Y if known is None else Y & known)
+    irrelevant = (Y.shape[1] if known is None else known.sum(axis=1)) - relevant
+    size: IntArray = relevant * irrelevant
+    if not size.any():
+        raise ValueError("no row has both a relevant and an irrelevant label, so there is nothing to rank")
+    return size
 
 
 def _pointers(counts: IntArray) -> IntArray:
@@ -93,9 +115,10 @@ class RankSolution:
     """An approximate optimum with its certificate.
 
     coef : (n_labels, n_features), or (n_labels, n_samples) for kernels; intercept : (n_labels,)
-    alpha : (n_pairs,), feasible, irrelevant-major within each row
+    alpha : (n_pairs,), feasible, irrelevant-major within each row; empty where pairs are packed
     primal, dual : objective values at the weights and at alpha; n_iter : passes or steps
-    beta : (n_samples, n_labels), sums of alpha as of eq. 15; None before the solution is judged by the given rows
+    beta : (n_samples, n_labels), sums of alpha as of eq. 15; None before the solution is judged by the given rows, and
+        where it would take too much room
     """
 
     coef: FloatArray
@@ -112,10 +135,10 @@ class RankSolution:
         return relative_gap(self.primal, self.dual)
 
 
-def caps(pairs: Pairs, settings: RankSettings) -> FloatArray:
-    """Return C / (|y_i| |z_i|) for each row, 0 where it holds no pair; divided by their number if C is of a mean."""
-    C = settings.C if settings.C_scale == "sum" else settings.C / len(pairs.size)
-    return np.divide(C, pairs.size, out=np.zeros(len(pairs.size)), where=pairs.size > 0)
+def caps(size: IntArray, settings: RankSettings) -> FloatArray:
+    """Return C / (|y_i| |z_i|) by the numbers of pairs, 0 where there is none; divided by n if C is of a mean."""
+    C = settings.C if settings.C_scale == "sum" else settings.C / len(size)
+    return np.divide(C, size, out=np.zeros(len(size)), where=size > 0)
 
 
 def descend(
@@ -125,7 +148,7 @@ def descend(
 
     `rescue` is asked once, with the number of passes so far, when they are many: passes end if it has the solution.
     """
-    upper, rng = caps(pairs, settings), np.random.default_rng(settings.seed)
+    upper, rng = caps(pairs.size, settings), np.random.default_rng(settings.seed)
     as_printed = settings.order == "cyclic"
     make = DenseSweeps if isinstance(rows, FlatRows) else SparseSweeps
     sweeps = make(rows, upper, pairs, not as_printed)
@@ -146,7 +169,7 @@ def descend(
         kernels.find_active(scores, slack, upper, alpha, pairs.lists, active)
         before, visits = scores, np.flatnonzero(active[3])
         sweeps.start_round(primal - dual)
-        for _ in range(min(_round_length(n_iter, settings), settings.max_iter - n_iter)):
+        for _ in range(min(round_length(n_iter, settings), settings.max_iter - n_iter)):
             last = alpha.copy() if settings.stop == "step" else alpha
             sweeps.sweep(alpha, active, visits if as_printed else rng.permutation(visits))
             step = float(np.linalg.norm(alpha - last)) if settings.stop == "step" else np.inf
@@ -154,7 +177,8 @@ def descend(
         sweeps.end_round()
 
 
-def _round_length(n_iter: int, settings: RankSettings) -> int:
+def round_length(n_iter: int, settings: RankSettings) -> int:
+    """Return how many passes follow after so many before the next certificate."""
     return 1 if settings.stop == "step" else min(max(1, n_iter // 3), LONGEST_ROUND)
 
 
@@ -165,7 +189,7 @@ def frank_wolfe(
 
     It is there to be compared with, so `rescue` is not asked.
     """
-    upper, R = caps(pairs, settings), rows.penalized_rows()
+    upper, R = caps(pairs.size, settings), rows.penalized_rows()
     vertex = _FreeVertex(pairs, upper) if rows.free else _BoxVertex(pairs, upper)
     alpha, n_iter = np.zeros(int(pairs.size.sum())), 0
     W, F = np.zeros((R.shape[1], pairs.n_labels)), np.zeros((R.shape[0], pairs.n_labels))

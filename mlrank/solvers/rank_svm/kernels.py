@@ -198,6 +198,19 @@ def dual_sums(alpha: Any, pairs: Any, n_labels: int) -> Any:
     return beta
 
 
+@njit(cache=True, fastmath=FAST)
+def add_adjoint(X: Any, beta: Any, sums: Any) -> None:
+    """Add X'beta for X = (data, indices, indptr) to `sums` (at least n_features, n_labels)."""
+    data, indices, indptr = X
+    n, n_labels = beta.shape
+    for i in range(n):
+        for at in range(indptr[i], indptr[i + 1]):
+            row = sums[indices[at]]
+            value = data[at]
+            for k in range(n_labels):
+                row[k] += value * beta[i, k]
+
+
 @njit(cache=True)
 def hinge_sums(scores: Any, pairs: Any) -> Any:
     """Return for each instance the sum over its pairs of max(0, 1 - (f_p - f_q))."""

@@ -96,7 +96,7 @@ class RankHLapSVM:
     C_scale: str = "sum"
     distance: str = "squared"
 
-    SHARED: ClassVar[tuple[str, ...]] = ("lam", "nu", "kernel", "gamma", "degree", "coef0", "bias", "distance")
+    SHARED: ClassVar[tuple[str, ...]] = (*RankSVM.SHARED, "lam", "nu", "distance")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True

@@ -23,8 +23,12 @@ them (`meet_constraints`). A kernel makes w'x an inner product in its space; the
 of the kernel matrix (`gram_rows`).
 
 Cost of a pass: O(n (active labels) m + pairs), with m the nonzeros of a row if sparse; of a round: two products of
-2 n m k flops; once for all C: rotating dense rows, O(n m min(n, m)), or n^3 for kernels. Memory: 8 bytes for each pair,
-beside two copies of dense rows, scores and weights.
+2 n m k flops; once for all C: rotating dense rows, O(n m min(n, m)), or n^3 for kernels. Memory: some 24 bytes for each
+pair, beside two copies of dense rows, scores and weights. More than 4 * 10^7 pairs (10^4 rows of 1000 labels, 5 of them
+relevant) are packed into a bit each, and no array holds a number for each row and label (packed.py): not for a free
+bias, a kernel or what is there for the paper's sake. A pass then costs all labels, one product of 2 n m k flops and
+O(pairs), up to 1.6 times the time. Such a fit reads sparse labels as they are; where rows times labels exceed 2^25, its
+model holds no dual point, and `mlrank certify` confirms its objective alone.
 """
 
 from dataclasses import dataclass, replace
@@ -41,8 +45,9 @@ from mlrank.solvers.base import CertificateKind, FitInfo, TrainingSet
 from mlrank.solvers.models import DualPoint, KernelModel, LinearModel
 from mlrank.solvers.rank_svm import kernels
 from mlrank.solvers.rank_svm.certificate import GivenRows
-from mlrank.solvers.rank_svm.descent import Pairs, RankSolution, caps, descend, frank_wolfe
+from mlrank.solvers.rank_svm.descent import Pairs, RankSolution, caps, descend, frank_wolfe, pair_counts
 from mlrank.solvers.rank_svm.interior import solve_inside
+from mlrank.solvers.rank_svm.packed import PackedPairs, solve_packed
 from mlrank.solvers.rank_svm.rows import FlatRows, better_dense, check_size, gram_rows
 from mlrank.solvers.rank_svm.settings import RankSettings
 from mlrank.solvers.rank_svm.sparse import SparseRows
@@ -63,7 +68,7 @@ __all__ = [
 class Prepared:
     """What every C shares: the pairs, the rows as they are swept and as they were given, and notes on both."""
 
-    pairs: Pairs
+    pairs: Pairs | PackedPairs
     rows: FlatRows | SparseRows
     given: GivenRows
     notes: tuple[str, ...] = ()
@@ -89,7 +94,9 @@ def kernel_matrix(train: TrainingSet, kernel: Kernel) -> FloatArray:
 
 def prepare_plain(train: TrainingSet, settings: RankSettings) -> Prepared:
     """List the label pairs and bring the rows into the form in which they are swept."""
-    bias, free, pairs = settings.bias_value, settings.free_bias, Pairs.of(train.dense_Y, train.known)
+    bias, free = settings.bias_value, settings.free_bias
+    packed = settings.packs(int(pair_counts(train.Y, train.known).sum()))
+    pairs = PackedPairs.of(train.Y, train.known) if packed else Pairs.of(train.dense_Y, train.known)
     if settings.kernel.kind != "linear":
         K = kernel_matrix(train, settings.kernel)
         given = GivenRows(K, True, bias > 0, exact=partial(long_kernel, settings.kernel, train.X))
@@ -104,14 +111,14 @@ def fitted(prepared: Prepared, settings: RankSettings, train: TrainingSet) -> Li
     converged = solution.optimality <= settings.tol
     notes = prepared.notes + scale_notes(train, converged)
     info = FitInfo(solution.n_iter, solution.primal, solution.optimality, converged, notes)
-    assert solution.beta is not None
+    point = None if solution.beta is None else DualPoint.of(solution.beta)
     if kernel.kind == "linear":
-        return LinearModel(solution.coef, solution.intercept, info, dual_point=DualPoint.of(solution.beta))
+        return LinearModel(solution.coef, solution.intercept, info, dual_point=point)
     support = np.flatnonzero(np.abs(solution.coef).max(axis=0) > 0)
     rows = support if kernel.kind == "precomputed" else take_rows(train.X, support)
     dual = np.ascontiguousarray(solution.coef[:, support])
     model = KernelModel.expansion(kernel, rows, dual, solution.intercept, info, train.n_samples)
-    return replace(model, dual_point=DualPoint.of(solution.beta))
+    return replace(model, dual_point=point)
 
 
 # Sparse rows of so many cells at most are made dense for the interior-point method.
@@ -125,25 +132,30 @@ ALGORITHMS = {"dcd": descend, "frank_wolfe": frank_wolfe}
 
 def solve(prepared: Prepared, settings: RankSettings) -> RankSolution:
     """Solve eq. 9 for prepared rows by the algorithm that is set; judge the solution by the rows that were given."""
-    upper = caps(prepared.pairs, settings)
+    pairs = prepared.pairs
+    if isinstance(pairs, PackedPairs):
+        return solve_packed(prepared.rows, prepared.given, pairs, settings)
+    upper = caps(pairs.size, settings)
     inside: list[RankSolution | None] = []
 
     def rescue(n_iter: int) -> RankSolution | None:
         if not inside:
-            inside.append(_inside(prepared, settings, upper, n_iter))
+            inside.append(_inside(prepared, pairs, settings, upper, n_iter))
         return inside[0]
 
-    swept = ALGORITHMS[settings.algorithm](prepared.rows, prepared.pairs, settings, rescue)
-    solution = _judged(prepared, swept, upper)
+    swept = ALGORITHMS[settings.algorithm](prepared.rows, pairs, settings, rescue)
+    solution = _judged(prepared, pairs, swept, upper)
     if swept.optimality <= settings.tol < solution.optimality:
         # The rows that were swept have lost something of those that were given.
         rescue(swept.n_iter)
     return min([solution, *(other for other in inside if other)], key=lambda one: one.optimality)
 
 
-def _inside(prepared: Prepared, settings: RankSettings, upper: FloatArray, n_iter: int) -> RankSolution | None:
+def _inside(
+    prepared: Prepared, pairs: Pairs, settings: RankSettings, upper: FloatArray, n_iter: int
+) -> RankSolution | None:
     """Return the solution of the interior-point method, after `n_iter` passes; None where it would take too much."""
-    pairs, rows, given = prepared.pairs, prepared.rows, prepared.given
+    rows, given = prepared.rows, prepared.given
     if isinstance(rows, SparseRows) and rows.X.shape[0] * rows.X.shape[1] > DENSE_CELLS:
         return None
     if isinstance(rows, SparseRows) or (rows.free and not given.gram and given.penalty is None):
@@ -153,12 +165,12 @@ def _inside(prepared: Prepared, settings: RankSettings, upper: FloatArray, n_ite
         return None
     point, alpha = result
     solution = RankSolution(*rows.weights(point.weights), alpha, np.inf, 0.0, n_iter + point.n_iter)
-    return _judged(replace(prepared, rows=rows), solution, upper)
+    return _judged(replace(prepared, rows=rows), pairs, solution, upper)
 
 
-def _judged(prepared: Prepared, solution: RankSolution, upper: FloatArray) -> RankSolution:
+def _judged(prepared: Prepared, pairs: Pairs, solution: RankSolution, upper: FloatArray) -> RankSolution:
     """Return the solution with its objectives on the given rows, and beta."""
-    pairs, rows, given = prepared.pairs, prepared.rows, prepared.given
+    rows, given = prepared.rows, prepared.given
     beta = kernels.dual_sums(solution.alpha, pairs.lists, pairs.n_labels)
     weights = None
     if given.penalty is not None and isinstance(rows, FlatRows):
@@ -232,11 +244,12 @@ class RankSVM:
     eps: float = 1e-3
     C_scale: str = "sum"
 
-    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0", "bias")
+    SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0", "bias", "algorithm", "order", "stop")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
     CERTIFICATE: ClassVar[CertificateKind | None] = "gap"
+    SPARSE_LABELS: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         RankSettings.of(self)

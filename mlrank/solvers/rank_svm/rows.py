@@ -50,6 +50,7 @@ from mlrank.solvers.flattening import LONE, Flattening
 from mlrank.solvers.rank_svm import kernels
 
 __all__ = [
+    "EVERY",
     "DenseSweeps",
     "FlatRows",
     "better_dense",
@@ -201,6 +202,9 @@ def _measured_eigenbasis(rows: FloatArray, metric: FloatArray) -> tuple[FloatArr
     return np.maximum(moment, 0.0), basis / size[:, None]
 
 
+EVERY = slice(None)
+
+
 class DenseSweeps:
     """State of the passes over FlatRows: weights, proximal center, flattening."""
 
@@ -226,12 +230,11 @@ class DenseSweeps:
     def certify(self, alpha: FloatArray) -> tuple[FloatArray, float, float]:
         """Return training scores, primal and dual objective; see `feasible` for the dual variables."""
         Z, part, lists = self.rows.Z, self.penalized, self.pairs.lists
-        self.free = kernels.dual_sums(alpha, lists, self.pairs.n_labels).T @ Z
-        self.omega = self.gain * self.free + self.pull * self.center
-        scores = Z @ self.omega.T
+        self.settle(self.sums(kernels.dual_sums(alpha, lists, self.pairs.n_labels)))
+        scores = self.scores()
         loss = float(self.upper @ kernels.hinge_sums(scores, lists))
-        primal = 0.5 * float(np.vdot(self.omega[:, part], self.omega[:, part])) + loss
-        dual = float(alpha.sum()) - 0.5 * float(np.vdot(self.free[:, part], self.free[:, part]))
+        squares = self.squares()
+        primal, dual = 0.5 * squares[0] + loss, float(alpha.sum()) - 0.5 * squares[1]
         self.feasible, self.repair = alpha, 0.0
         if self.rows.free:
             self.feasible = meet_constraints(alpha, self.upper, self.pairs)
@@ -240,6 +243,34 @@ class DenseSweeps:
             dual = float(self.feasible.sum()) - 0.5 * float(np.vdot(free, free))
             self.repair = max(relaxed - dual, 0.0)
         return scores, primal, dual
+
+    def sums(self, beta: FloatArray) -> FloatArray:
+        """Return beta'Z."""
+        sums: FloatArray = beta.T @ self.rows.Z
+        return sums
+
+    def no_sums(self) -> FloatArray:
+        """Return zeros to which `add_sums` adds."""
+        return np.zeros(self.center.shape)
+
+    def add_sums(self, sums: FloatArray, beta: FloatArray, rows: slice) -> None:
+        """Add beta'Z of some rows."""
+        sums += beta.T @ self.rows.Z[rows]
+
+    def settle(self, sums: FloatArray) -> None:
+        """Take the weights that the dual variables have with the center, by the `sums` of all rows."""
+        self.free, self.repair = sums, 0.0
+        self.omega = self.gain * self.free + self.pull * self.center
+
+    def scores(self, rows: slice = EVERY) -> FloatArray:
+        """Return the scores of some rows by these weights."""
+        scores: FloatArray = self.rows.Z[rows] @ self.omega.T
+        return scores
+
+    def squares(self) -> tuple[float, float]:
+        """Return the squared norms of these weights and of those that the dual variables have alone."""
+        weights, free = self.omega[:, self.penalized], self.free[:, self.penalized]
+        return float(np.vdot(weights, weights)), float(np.vdot(free, free))
 
     def start_round(self, gap: float) -> None:
         """Choose the flattening by the absolute `gap`, and move the center to the current weights."""
@@ -264,6 +295,20 @@ class DenseSweeps:
         lists, cost = self.pairs.lists, self.pairs.n_labels * (2 * self.scaled.shape[1] + self.pairs.n_labels)
         for part in in_pieces(len(order), cost):
             kernels.sweep_dense(self.scaled, self.norms, self.working, self.upper, alpha, lists, active, order[part])
+        self.move_center()
+
+    def step_scores(self, rows: slice) -> FloatArray:
+        """Return the scores that a visit of some rows would begin with."""
+        scores: FloatArray = self.scaled[rows] @ self.working.T
+        return scores
+
+    def visit(self, rows: slice, alpha: FloatArray, lists: Any, active: Any, order: IntArray) -> None:
+        """Visit some rows, whose dual variables and lists of labels are given, in an `order` that counts them alone."""
+        Z, norms, upper = (np.ascontiguousarray(whole[rows]) for whole in (self.scaled, self.norms, self.upper))
+        kernels.sweep_dense(Z, norms, self.working, upper, alpha, lists, active, order)
+
+    def move_center(self) -> None:
+        """Move the center, after each pass."""
         following = self.working + self.pull * (self.working - self.previous)
         self.previous, self.working = self.working, following
 

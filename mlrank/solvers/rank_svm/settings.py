@@ -12,6 +12,8 @@ __all__ = ["RankSettings"]
 BIAS = {"augmented": 1.0, "free": 0.0, "none": 0.0}
 # Passes that a fit of moderate C takes, for estimates.
 PASSES = 30
+# More pairs than this are packed: as numbers they would take a GiB with what belongs to them.
+PACKED_FROM = 4 * 10**7
 CHOICES: dict[str, tuple[str, ...]] = {
     "bias": tuple(BIAS),
     "algorithm": ("dcd", "frank_wolfe"),
@@ -69,13 +71,19 @@ class RankSettings:
         """Whether the bias is not penalized."""
         return self.bias == "free"
 
+    def packs(self, n_pairs: float) -> bool:
+        """Whether the dual variables of so many pairs are packed: they are many, and passes over features do."""
+        plain = self.kernel.kind == "linear" and self.algorithm == "dcd" and not self.free_bias
+        return plain and self.order == "permuted" and self.stop == "gap" and n_pairs > PACKED_FROM
+
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set.
 
-        A pass over dense rows takes n_samples n_features n_labels operations, and a pair of labels 12 bytes, of which
-        rows are taken to have four relevant ones.
+        A pass over dense rows takes n_samples n_features n_labels operations, and a pair of labels 12 bytes, or a bit
+        if packed; rows are taken to have four relevant ones.
         """
-        pairs = 12.0 * n_samples * 4 * n_labels
+        n_pairs = n_samples * 4.0 * n_labels
+        pairs = n_pairs * (0.125 if self.packs(n_pairs) else 12.0)
         if self.kernel.kind != "linear":
             return PASSES * float(n_samples) ** 2 * n_labels + float(n_samples) ** 3, 16.0 * n_samples**2 + pairs
         smaller = min(n_samples, n_features)

@@ -20,7 +20,7 @@ from scipy.sparse.linalg import svds
 from mlrank.arrays import Features, FloatArray, IntArray, in_pieces, read_only
 from mlrank.solvers.flattening import Flattening
 from mlrank.solvers.rank_svm import kernels
-from mlrank.solvers.rank_svm.rows import meet_constraints
+from mlrank.solvers.rank_svm.rows import EVERY, meet_constraints
 
 __all__ = [
     "SparseRows",
@@ -94,26 +94,55 @@ class SparseSweeps:
 
     def certify(self, alpha: FloatArray) -> tuple[FloatArray, float, float]:
         """Return training scores, primal and dual objective; see `feasible` for the dual variables."""
-        X, bias = self.rows.X, self.rows.bias
-        self.free, self.sums = self._sums(alpha)
-        self.free_bias = bias * self.sums
-        self.W = self.free - self.rows.basis[:-1] @ self.excess.T
-        self.bias_weights = self.free_bias - self.rows.basis[-1] @ self.excess.T
-        scores = np.asarray(X @ self.W) + bias * self.bias_weights + self.b
-        loss = float(self.upper @ kernels.hinge_sums(scores, self.pairs.lists))
-        primal = 0.5 * float(np.vdot(self.W, self.W) + self.bias_weights @ self.bias_weights) + loss
-        dual = float(alpha.sum()) - 0.5 * float(np.vdot(self.free, self.free) + self.free_bias @ self.free_bias)
+        lists = self.pairs.lists
+        self.settle(self.sums(kernels.dual_sums(alpha, lists, self.pairs.n_labels)))
+        scores = self.scores()
+        loss = float(self.upper @ kernels.hinge_sums(scores, lists))
+        squares = self.squares()
+        primal, dual = 0.5 * squares[0] + loss, float(alpha.sum()) - 0.5 * squares[1]
         self.feasible, self.repair = alpha, 0.0
         if self.rows.free:
             self.feasible = meet_constraints(alpha, self.upper, self.pairs)
-            free, relaxed = self._sums(self.feasible)[0], dual - float(self.b @ self.sums)
+            beta = kernels.dual_sums(self.feasible, lists, self.pairs.n_labels)
+            free, relaxed = self.sums(beta)[:-1], dual - float(self.b @ self.totals)
             dual = float(self.feasible.sum()) - 0.5 * float(np.vdot(free, free))
             self.repair = max(relaxed - dual, 0.0)
         return scores, primal, dual
 
-    def _sums(self, alpha: FloatArray) -> tuple[FloatArray, FloatArray]:
-        beta = kernels.dual_sums(alpha, self.pairs.lists, self.pairs.n_labels)
-        return np.ascontiguousarray(self.rows.X.T @ beta), beta.sum(axis=0)
+    def sums(self, beta: FloatArray) -> FloatArray:
+        """Return beta'[X, 1], (n_features + 1, n_labels)."""
+        sums = self.no_sums()
+        self.add_sums(sums, beta, EVERY)
+        return sums
+
+    def no_sums(self) -> FloatArray:
+        """Return zeros to which `add_sums` adds."""
+        return np.zeros((self.rows.X.shape[1] + 1, self.pairs.n_labels))
+
+    def add_sums(self, sums: FloatArray, beta: FloatArray, rows: slice) -> None:
+        """Add beta'[X, 1] of some rows."""
+        X = read_only(self.rows.X[rows])
+        kernels.add_adjoint((X.data, X.indices, X.indptr), beta, sums)
+        sums[-1] += beta.sum(axis=0)
+
+    def settle(self, sums: FloatArray) -> None:
+        """Take the weights that the dual variables have with the center, by the `sums` of all rows."""
+        self.free, self.totals = sums[:-1], sums[-1]
+        self.free_bias, self.repair = self.rows.bias * self.totals, 0.0
+        self.W = self.free - self.rows.basis[:-1] @ self.excess.T
+        self.bias_weights = self.free_bias - self.rows.basis[-1] @ self.excess.T
+
+    def scores(self, rows: slice = EVERY) -> FloatArray:
+        """Return the scores of some rows by these weights."""
+        scores: FloatArray = np.asarray(self.rows.X[rows] @ self.W)
+        scores += self.rows.bias * self.bias_weights + self.b
+        return scores
+
+    def squares(self) -> tuple[float, float]:
+        """Return the squared norms of these weights and of those that the dual variables have alone."""
+        pairs = (self.W, self.bias_weights), (self.free, self.free_bias)
+        first, second = (float(np.vdot(W, W) + bias @ bias) for W, bias in pairs)
+        return first, second
 
     def start_round(self, gap: float) -> None:
         """Choose the flattening by the absolute `gap`, and move the center to the current weights."""
@@ -126,7 +155,7 @@ class SparseSweeps:
         if self.rows.free:
             self.bias_step.adapt(gap, self.repair)
             self.norms += self.bias_step.theta
-            self.previous, self.b = self.b, self.b + self.bias_step.theta * self.sums
+            self.previous, self.b = self.b, self.b + self.bias_step.theta * self.totals
 
     def sweep(self, alpha: FloatArray, active: Any, order: IntArray) -> None:
         """Make one pass, then one move of the center."""
@@ -154,11 +183,33 @@ class SparseSweeps:
                 active,
                 order[part],
             )
-        self.excess = np.sqrt(self.pull) * self.working
-        self.working *= self.pull
+        self.move_center()
         if rows.free:
             moved = value * weights
             self.b, self.previous = 2 * moved - self.previous, moved
+
+    def step_scores(self, rows: slice) -> FloatArray:
+        """Return the scores that a visit of some rows would begin with; not for a free bias."""
+        scores: FloatArray = np.asarray(self.rows.X[rows] @ self.free)
+        scores += self.rows.bias * self.free_bias
+        scores -= self.scaled[rows] @ self.working.T
+        return scores
+
+    def visit(self, rows: slice, alpha: FloatArray, lists: Any, active: Any, order: IntArray) -> None:
+        """Visit some rows, whose dual variables and lists of labels are given, in an `order` that counts them alone.
+
+        Not for a free bias.
+        """
+        X = read_only(self.rows.X[rows])
+        tops, norms, upper = (np.ascontiguousarray(whole[rows]) for whole in (self.scaled, self.norms, self.upper))
+        weights = self.free, self.working, self.free_bias
+        parts = (X.data, X.indices, X.indptr)
+        kernels.sweep_csr(parts, tops, norms, *weights, self.rows.bias, upper, alpha, lists, active, order)
+
+    def move_center(self) -> None:
+        """Move the center, after each pass."""
+        self.excess = np.sqrt(self.pull) * self.working
+        self.working *= self.pull
 
     def end_round(self) -> None:
         """Nothing to remember: the state is that of the center after its last move."""

@@ -17,7 +17,8 @@ from mlrank.scaling import SCALERS
 from mlrank.solvers import PROJECTIONS, SOLVERS, TrainingSet
 from mlrank.stats import say_splits
 from mlrank.thresholds import THRESHOLDS
-from tests.experiment.small import CONFIG, small_config, small_data, write_libsvm
+from tests.experiment.small import small_config, small_data, write_libsvm
+from tests.experiment.test_run import FEW
 
 
 def test_names_of_the_package_are_found_on_first_use():
@@ -39,7 +40,7 @@ def test_the_three_ways_to_give_an_experiment_are_one(tmp_path):
     X, Y = small_data()
     write_libsvm(tmp_path / "a.svm", X[:60], Y[:60])
     write_libsvm(tmp_path / "b.svm", X[60:], Y[60:])
-    text = CONFIG.format(train=tmp_path / "a.svm", test=tmp_path / "b.svm", split="{kind: official}", scale="none")
+    text = FEW.format(train=tmp_path / "a.svm", test=tmp_path / "b.svm", split="{kind: official}", scale="none")
     (tmp_path / "c.yaml").write_text(text)
     config = parse_config(text, "c.yaml")
     found = [

@@ -64,6 +64,10 @@ def test_runs_know_the_names_of_their_labels_and_features(whole):
         assert folder.names(record) == (data.dataset.label_names, data.dataset.feature_names, None)
 
 
+# As the small experiment, with fewer fits.
+FEW = CONFIG.replace("lam: [0, 1], ", "").replace("C: [0.1, 1, 10]", "C: 1")
+
+
 class Cut(Exception):
     pass
 
@@ -94,7 +98,7 @@ def test_a_run_cut_anywhere_goes_on_and_ends_the_same(tmp_path, whole, after):
 
 
 def test_a_finished_run_is_not_touched_again(tmp_path):
-    config = small_config(tmp_path)
+    config = small_config(tmp_path, text=FEW)
     folder = run(config, tmp_path / "r", jobs=1)
     stamps = {path: path.stat().st_mtime_ns for path in folder.path.glob("runs/*/*/*")}
     events = []
@@ -102,9 +106,6 @@ def test_a_finished_run_is_not_touched_again(tmp_path):
     assert [type(event) for event in events] == [PlanEvent]
     assert not (folder.path / "claims").exists()
     assert {path: path.stat().st_mtime_ns for path in folder.path.glob("runs/*/*/*")} == stamps
-
-
-FEW = CONFIG.replace("lam: [0, 1], ", "").replace("C: [0.1, 1, 10]", "C: 1")
 
 
 def test_runs_of_an_earlier_configuration_are_kept_on_disk_but_not_shown(tmp_path):
@@ -120,7 +121,7 @@ def test_runs_of_an_earlier_configuration_are_kept_on_disk_but_not_shown(tmp_pat
 
 
 def test_changed_data_are_fitted_again(tmp_path):
-    config = small_config(tmp_path)
+    config = small_config(tmp_path, text=FEW)
     first = run(config, tmp_path / "r", jobs=1).runs()[0].metrics
     X, Y = small_data(seed=1)
     write_libsvm(tmp_path / "part-test.svm", X[60:], Y[60:])
@@ -165,7 +166,7 @@ def test_stored_metrics_are_those_of_the_stored_arrays(whole):
 
 
 def test_scaling_is_fitted_on_the_training_part_alone(tmp_path):
-    config = small_config(tmp_path, scale="standard")
+    config = small_config(tmp_path, scale="standard", text=FEW)
     folder = run(config, tmp_path / "r", jobs=1)
     (data,) = plan(config)
     train, test = data.splits[0].train, data.splits[0].test
@@ -222,7 +223,7 @@ def test_failures_are_kept_and_the_others_go_on(tmp_path, jobs):
 
 
 def test_a_label_without_positives_in_training_is_told(tmp_path):
-    config = small_config(tmp_path)
+    config = small_config(tmp_path, text=FEW)
     X, Y = small_data()
     Y = Y.copy()
     Y[:60, 1] = False

@@ -31,6 +31,12 @@ WHO = (
     "better than the others: read a good place of one of mlrank's solvers with that in mind. No method was tuned by "
     "its authors, none was left out for losing, and no number here says that a method is the best without its test."
 )
+MARKS = (
+    "Means and standard deviations over the folds, each label's cut fitted where a column says tuned. Bold: the best of "
+    "a column, underlined: the second; ‡: the fit sees the features of the test rows, not their labels; †: a fit "
+    "stopped before its tolerance. A mean over fewer folds, because fits failed ([failures.md](failures.md)), is never "
+    "the best."
+)
 NOTE = "<!-- Written by mlrank benchmark pages: change what it reads, and run it. -->"
 
 
@@ -45,7 +51,7 @@ def write_pages(folder: Path, records: Sequence[RunRecord]) -> list[Path]:
     found = [one for metric in METRICS_OF_PAGES for cut in _cuts(metric) if (one := ranked(records, metric, cut))]
     files = {
         "README.md": _page("The reference benchmark", _summary(records), _links()),
-        "tables.md": _page("Data sets by methods", _tables(records)),
+        "tables.md": _page("Data sets by methods", MARKS, _tables(records)),
         "ranks.md": _page("Mean ranks", *map(_rank_text, found)),
         "speed.md": _page("Speed against accuracy", "![Seconds of a fit, mean rank](speed.svg)", _speed(records)),
         "failures.md": _page("Where methods fail", _failures(records)),
@@ -122,9 +128,16 @@ def _links() -> str:
 def _tables(records: Sequence[RunRecord]) -> str:
     grids = []
     for metric in METRICS_OF_PAGES:
-        shown = [one for one in records if METRICS[metric].needs == "sets" or not is_tuned(one)]
+        shown = [_column(one) for one in records if METRICS[metric].needs == "sets" or not is_tuned(one)]
         grids += arrange(shown, [metric], GridLayout.of(cols="dataset"), 4)
     return render_grids([replace(grid, notes=()) for grid in grids], "md")
+
+
+def _column(record: RunRecord) -> RunRecord:
+    """Return the run as one of its method, on a data set that is called after the cut where that is tuned."""
+    method, cut = method_and_cut(record)
+    name = record.dataset.name if cut == "natural" else f"{record.dataset.name}, {cut}"
+    return replace(record, method=method, dataset=replace(record.dataset, name=name))
 
 
 def _rank_text(one: Ranked) -> str:

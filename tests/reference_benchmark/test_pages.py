@@ -152,6 +152,7 @@ def test_pages_say_who_ran_it_what_failed_and_why(records, tmp_path):
         "0",
         "TimeLimit: too slow (2)",
     ]
+    assert "| method | set0 | set0, tuned | set1 |" in " ".join(texts["tables.md"].split())
     for figure in ("speed.svg", "ranks-lrap-natural.svg", "ranks-f1_macro-tuned.svg"):
         assert "<svg" in texts[figure]
         assert any(figure in texts[name] for name in pages)

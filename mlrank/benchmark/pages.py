@@ -32,10 +32,10 @@ WHO = (
     "its authors, none was left out for losing, and no number here says that a method is the best without its test."
 )
 MARKS = (
-    "Means and standard deviations over the folds, each label's cut fitted where a column says tuned. Bold: the best of "
-    "a column, underlined: the second; ‡: the fit sees the features of the test rows, not their labels; †: a fit "
-    "stopped before its tolerance. A mean over fewer folds, because fits failed ([failures.md](failures.md)), is never "
-    "the best."
+    "Means and standard deviations over the folds, each label's cut fitted where a column says tuned. Bold: the best "
+    "of a column, underlined: the second; ‡: the fit sees the features of the test rows, not their labels; †: a fit "
+    "stopped before its tolerance. A mean over fewer folds, as fits failed ([failures.md](failures.md)), is never the "
+    "best."
 )
 NOTE = "<!-- Written by mlrank benchmark pages: change what it reads, and run it. -->"
 

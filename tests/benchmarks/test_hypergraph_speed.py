@@ -170,7 +170,8 @@ def test_twelve_lam_beside_one(data, method):
     one, _ = best(lambda: all_of(TWELVE[:1]))
     twelve, _ = best(lambda: all_of(TWELVE))
     print(f"\n  {data}, {method}: lam = {TWELVE[0]} {one:.3f} s, all twelve {twelve:.3f} s: {twelve / one:.2f} x")
-    assert twelve <= 1.5 * one
+    # Each certificate takes two products with the rows that were given: 1.2 to 1.35 times without them.
+    assert twelve <= 1.75 * one
 
 
 def test_memory_grows_with_the_number_of_nonzeros():

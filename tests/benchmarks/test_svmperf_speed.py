@@ -154,7 +154,9 @@ def test_a_grid_of_shared_subspaces_costs_little_more_than_one():
     nine = best(all_of_them, 3)[0]
     print("\nshared_subspace, 3000 x 300, 30 labels")
     print(f"  one fit {one:.3f} s, a grid of nine {nine:.3f} s, {nine / one:.1f} x")
-    assert nine < 4 * one
+    # Each certificate takes two products with the rows that were given, and so more than half of a prepared fit: 2.7
+    # times without them.
+    assert nine < 5.5 * one
 
 
 PENALTIES = (0.1, 1.0, 10.0, 100.0)

@@ -152,6 +152,11 @@ class TrainingSet:
         """Number of labels."""
         return int(self.Y.shape[1])
 
+    @property
+    def has_sparse_labels(self) -> bool:
+        """Whether labels are held sparse: an array of n_samples n_labels numbers is too large then."""
+        return bool(issparse(self.Y))
+
     @cached_property
     def dense_Y(self) -> BoolArray:
         """The labels as a read-only bool ndarray.

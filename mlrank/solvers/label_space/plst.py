@@ -20,8 +20,6 @@ some 6 n_components k numbers, and its residual is part of the certificate; the 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from scipy.sparse import issparse
-
 from mlrank.labels import MOST_DENSE
 from mlrank.solvers.base import CertificateKind, TrainingSet, n_components_of
 from mlrank.solvers.label_space.space import LabelSpace, LabelSpaceSettings, label_space, project, signs, solved
@@ -74,7 +72,7 @@ class PLST:
 
     def prepare(self, train: TrainingSet) -> LabelSpace | SparseLabelSpace:
         """Decompose the rows, which n_components and lam share."""
-        if issparse(train.Y) and self.kernel == "linear":
+        if train.has_sparse_labels and self.kernel == "linear":
             return sparse_label_space(train)
         return label_space(train, LabelSpaceSettings.of(self), signs(train))
 

@@ -136,7 +136,7 @@ class LogisticRows:
         self.given, self.free, self.positive_weight = train.X, free, positive_weight
         self.offsets = column_offsets(train.X)
         self.near = less_offsets(train.X, self.offsets)
-        self._rows, self._signs, self._many = _ConjugateRows(train.X), BlockSigns(train), issparse(train.Y)
+        self._rows, self._signs, self._many = _ConjugateRows(train.X), BlockSigns(train), train.has_sparse_labels
         self.mixed = self._signs.mixed
         square = float((train.X * train.X).sum()) / train.n_samples
         self.first = RATIO ** float(np.round(np.log(max(square, 1e-300)) / -np.log(RATIO)))

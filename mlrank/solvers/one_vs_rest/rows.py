@@ -103,7 +103,7 @@ class MachineRows:
         self.given, self.loss, self.free, self.positive_weight = train.X, loss, free, positive_weight
         self.offsets = column_offsets(train.X)
         self.near: Features = less_offsets(train.X, self.offsets)
-        self._signs, self._many = BlockSigns(train), issparse(train.Y)
+        self._signs, self._many = BlockSigns(train), train.has_sparse_labels
         self.mixed = self._signs.mixed
         # A free bias takes up what is taken off all rows.
         self.center = np.asarray(train.X.mean(axis=0)).ravel() if free else np.zeros(train.n_features)

@@ -1,5 +1,6 @@
 """The critical-difference diagram: methods by mean rank, with bars over those that do not differ significantly."""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,8 @@ __all__ = ["CriticalFigure", "draw_critical", "render_critical"]
 WIDTH = 6.5
 # Heights in units of a line of text, downwards from the axis.
 _FIRST_NAME, _BAR_STEP = 1.6, 0.45
-# Inches of a letter, and that the axis has at least.
-_LETTER, _LEAST_AXIS = 0.07, 2.5
+# Inches of a letter, that the axis has at least, and from one number on it to the next.
+_LETTER, _LEAST_AXIS, _NUMBERS_APART = 0.07, 2.5, 0.25
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def _draw(ax: "Axes", figure: CriticalFigure, lines: float, width: float) -> Non
     ax.set_axis_off()
     ax.set_xlim(1 - room, k + room)
     ax.set_ylim(lines, -3.0)
-    _axis(ax, k, figure.difference)
+    _axis(ax, k, figure.difference, math.ceil(_NUMBERS_APART * (k - 1) / (width - 2 * names)))
     ranks = dict(sorted(zip(figure.methods, figure.mean_ranks, strict=True), key=lambda item: item[1]))
     for line, (method, rank) in enumerate(ranks.items()):
         left = line < half
@@ -103,13 +104,13 @@ def draw_critical(ax: "Axes", figure: CriticalFigure) -> None:
     ax.set_title(plain(figure.title))
 
 
-def _axis(ax: "Axes", k: int, difference: float) -> None:
-    """Draw the axis of ranks with the critical difference above it."""
+def _axis(ax: "Axes", k: int, difference: float, step: int) -> None:
+    """Draw the axis of ranks, every so many of them with its number, and the critical difference above it."""
     ax.plot([1, k], [0, 0], color=ink(), linewidth=0.9)
     for tick in range(2 * k - 1):
-        rank, whole = 1 + tick / 2, tick % 2 == 0
-        ax.plot([rank, rank], [0, -0.45 if whole else -0.25], color=ink(), linewidth=0.9)
-        if whole:
+        rank, numbered = 1 + tick / 2, tick % (2 * step) == 0
+        ax.plot([rank, rank], [0, -0.45 if numbered else -0.25], color=ink(), linewidth=0.9)
+        if numbered:
             ax.text(rank, -0.6, f"{rank:g}", ha="center", va="bottom")
     end = 1 + difference
     ax.plot([1, end], [-2.0, -2.0], color=ink(), linewidth=0.9)
@@ -125,7 +126,7 @@ def _method(ax: "Axes", figure: CriticalFigure, method: str, rank: float, y: flo
     ax.plot([rank, rank, x], [0, y, y], color="C0" if marked else ink(soft=True), linewidth=1.4 if marked else 0.8)
     text = f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}"
     weight = "bold" if marked else "normal"
-    x += -0.05 if left else 0.05
+    x += (-0.05 if left else 0.05) * max(1.0, len(figure.methods) / 8)
     ax.text(x, y, plain(text), ha="right" if left else "left", va="center", fontweight=weight)
 
 

@@ -122,9 +122,22 @@ class LabelTests:
 
 
 def compare_splits(
-    repeats: Repeats, *, control: str | None = None, alpha: float = 0.05, rope: float = 0.01
+    repeats: Repeats,
+    *,
+    control: str | None = None,
+    alpha: float = 0.05,
+    rope: float = 0.01,
+    against_control: bool = False,
 ) -> OverSplits:
     """Compare methods over the splits of one data set; on a single split no test is made.
+
+    Parameters
+    ----------
+    control : the method that others are set against; None: the best
+    alpha : level of intervals
+    rope : differences up to this are none in practice
+    against_control : bool
+        Whether the control's pairs alone are tested, and Holm's correction is over these, rather than all pairs.
 
     Raises
     ------
@@ -147,13 +160,16 @@ def compare_splits(
         rope=rope,
         control=repeats.methods[place],
         control_was_named=control is not None,
-        pairs=_pairs(repeats, turned, alpha, rope),
+        pairs=_pairs(repeats, turned, alpha, rope, place if against_control else None),
         notes=repeats.notes,
     )
 
 
-def _pairs(repeats: Repeats, turned: FloatArray, alpha: float, rope: float) -> tuple[SplitPair, ...]:
-    places = list(combinations(range(len(repeats.methods)), 2))
+def _pairs(
+    repeats: Repeats, turned: FloatArray, alpha: float, rope: float, control: int | None
+) -> tuple[SplitPair, ...]:
+    """Compare all pairs of methods, or those of the control alone."""
+    places = [pair for pair in combinations(range(len(repeats.methods)), 2) if control is None or control in pair]
     differences = [turned[:, i] - turned[:, j] for i, j in places]
     tests = [resampled_t(d, repeats.test_share, 1 - alpha) for d in differences]
     corrected = iter(holm([test.p for test in tests if test]))

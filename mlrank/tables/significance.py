@@ -69,12 +69,12 @@ def _marks(
     mine = [record for record in records if record.dataset.name == dataset]
     try:
         (repeats,), _ = gather(mine, metric)
-        over = compare_splits(repeats, control=against, alpha=alpha)
+        over = compare_splits(repeats, control=against, alpha=alpha, against_control=True)
     except UserError:  # no two methods, or no split on which all have a value
         return {}
     marks = {}
     for pair in over.pairs:
-        if over.control in (pair.first, pair.second) and pair.p_holm is not None and pair.p_holm <= alpha:
+        if pair.p_holm is not None and pair.p_holm <= alpha:
             ahead = pair.mean if pair.first == over.control else -pair.mean
             marks[pair.second if pair.first == over.control else pair.first] = WORSE if ahead > 0 else BETTER
     return marks

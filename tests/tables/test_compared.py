@@ -119,3 +119,17 @@ def test_metrics_by_methods_with_means_over_splits(repeats):
     single = overview_of_splits([compare_splits(gather(table({"A": {"x": [1]}, "B": {"x": [0]}}), "f1_macro")[0][0])])
     assert texts(single) == [["f1_macro ↑", "1.0000", "0.0000", "-"]]
     assert any("nothing is tested" in note for note in single.notes)
+
+
+def test_tests_against_the_control_alone_are_corrected_over_its_own_pairs(repeats):
+    # The best of x is B, with A at p = .065 and C at .0009: with the third pair, A and C, both would be larger.
+    found, every = (compare_splits(repeats[0], against_control=only) for only in (True, False))
+    assert [{pair.first, pair.second} for pair in found.pairs] == [{"A", "B"}, {"B", "C"}]
+    of_all = {(pair.first, pair.second): pair for pair in every.pairs}
+    assert len(of_all) == 3
+    small, large = sorted(found.pairs, key=lambda pair: pair.t.p)
+    assert (small.p_holm, large.p_holm) == pytest.approx((2 * small.t.p, max(2 * small.t.p, large.t.p)))
+    for pair in found.pairs:
+        same = of_all[pair.first, pair.second]
+        assert pair.t == same.t
+        assert pair.p_holm < same.p_holm

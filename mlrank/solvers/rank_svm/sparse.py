@@ -121,9 +121,13 @@ class SparseSweeps:
 
     def add_sums(self, sums: FloatArray, beta: FloatArray, rows: slice) -> None:
         """Add beta'[X, 1] of some rows."""
-        X = read_only(self.rows.X[rows])
+        X = self._part(rows)
         kernels.add_adjoint((X.data, X.indices, X.indptr), beta, sums)
         sums[-1] += beta.sum(axis=0)
+
+    def _part(self, rows: slice) -> Features:
+        """Return some rows; a slice of all of them would be a copy."""
+        return self.rows.X if rows is EVERY else read_only(self.rows.X[rows])
 
     def settle(self, sums: FloatArray) -> None:
         """Take the weights that the dual variables have with the center, by the `sums` of all rows."""
@@ -134,7 +138,7 @@ class SparseSweeps:
 
     def scores(self, rows: slice = EVERY) -> FloatArray:
         """Return the scores of some rows by these weights."""
-        scores: FloatArray = np.asarray(self.rows.X[rows] @ self.W)
+        scores: FloatArray = np.asarray(self._part(rows) @ self.W)
         scores += self.rows.bias * self.bias_weights + self.b
         return scores
 
@@ -190,7 +194,7 @@ class SparseSweeps:
 
     def step_scores(self, rows: slice) -> FloatArray:
         """Return the scores that a visit of some rows would begin with; not for a free bias."""
-        scores: FloatArray = np.asarray(self.rows.X[rows] @ self.free)
+        scores: FloatArray = np.asarray(self._part(rows) @ self.free)
         scores += self.rows.bias * self.free_bias
         scores -= self.scaled[rows] @ self.working.T
         return scores
@@ -200,7 +204,7 @@ class SparseSweeps:
 
         Not for a free bias.
         """
-        X = read_only(self.rows.X[rows])
+        X = self._part(rows)
         tops, norms, upper = (np.ascontiguousarray(whole[rows]) for whole in (self.scaled, self.norms, self.upper))
         weights = self.free, self.working, self.free_bias
         parts = (X.data, X.indices, X.indptr)

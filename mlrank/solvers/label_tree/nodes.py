@@ -102,16 +102,17 @@ def train_node(rows: NodeRows, bounds: IntArray, machines: Machines, turn: int) 
     cost = 2.0 * (values.size + 4 * len(signs)) * n_children
     at_once = max(1, int(arrays.PIECE / max(cost, 1.0)))
     small = 2.0 * NEWTON_STEPS * (len(signs) + own.size) * own.size**2 <= OPERATIONS
-    steps, solved = 0, not small
+    steps = 0
     while live.any() and state[1] + steps < machines.max_iter:
-        most = machines.max_iter - steps if solved else min(machines.max_iter, PATIENCE)
+        most = min(machines.max_iter, PATIENCE) if small else machines.max_iter - steps
         _descend(
             *(ptr, features, values, signs, squares, alpha, weights, primal, dual, live, state),
             *(rows.draws, turn, machines.C, machines.tol, min(at_once, int(most - state[1])), int(most)),
         )
-        if not solved and state[1] >= PATIENCE:
+        if small and state[1] >= PATIENCE:
             X = csr_array((values.astype(np.float64), features, ptr), shape=(len(signs), own.size)).toarray()
-            steps, solved = _newton(X, signs, weights, primal, dual, live, machines, int(state[1])), True
+            # Once: what it has not solved is left to descent.
+            steps, small = _newton(X, signs, weights, primal, dual, live, machines, int(state[1])), False
     kept = _select(weights, own, machines.min_weight)
     return Weights(kept[0], kept[1], kept[2], weights[-1].copy(), primal, dual, int(state[1]) + steps, int(kept[3]))
 

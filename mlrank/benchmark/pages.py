@@ -60,7 +60,7 @@ def write_pages(folder: Path, records: Sequence[RunRecord]) -> list[Path]:
             _leaving_out(found),
             _agreements(records, AVERAGES, "macro averages over labels, micro over entries, samples over rows"),
             _agreements(records, AUC_OF_ROWS, "all of them are called AUC in one paper or another"),
-            _conventions(records),
+            _conventions(records, found),
         ),
     }
     written = {name: text.encode() for name, text in files.items()}
@@ -262,14 +262,13 @@ def _agreement(one: Ranked, found: Sequence[Ranked]) -> tuple[Shown, ...]:
     return (Shown(one.metric), *(Shown("-" if value is None else f"{value:.2f}") for value in values))
 
 
-def _conventions(records: Sequence[RunRecord]) -> str:
+def _conventions(records: Sequence[RunRecord], found: Sequence[Ranked]) -> str:
     """Return how far ranks move where undefined terms count 0 or 1, as in other packages, and are not left out."""
     rows = []
-    for metric, cut in [(name, cut) for name in METRICS_OF_PAGES for cut in _cuts(name)]:
+    for ours in found:
+        metric, cut = ours.metric, ours.cut
         terms = [one.metrics[metric] for one in records if metric in one.metrics and is_tuned(one) == (cut == "tuned")]
-        lacking = sum(one.n_total - one.n_defined for one in terms)
-        ours = ranked(records, metric, cut)
-        if ours and lacking:
+        if lacking := sum(one.n_total - one.n_defined for one in terms):
             share = f"{lacking / sum(one.n_total for one in terms):.1%}"
             moved = [cell for value in (0.0, 1.0) for cell in _moved(ours, ranked(records, metric, cut, value))]
             rows.append((Shown(metric), Shown(cut), Shown(share), *moved))

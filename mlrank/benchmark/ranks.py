@@ -114,7 +114,7 @@ def _scores(
 def _value(record: RunRecord, metric: str, undefined: float | None) -> float | None:
     measured = record.metrics.get(metric)
     if measured is None or undefined is None:
-        return None if measured is None else measured.value
+        return record.value(metric)
     lacking = measured.n_total - measured.n_defined
     return ((measured.value or 0.0) * measured.n_defined + undefined * lacking) / measured.n_total
 

@@ -73,17 +73,15 @@ class OddFit(NamedTuple):
 
 def _tries(subject: Subject) -> list[OddFit]:
     """Return what came of all problems, the error in place of the model of a fit that failed; they are fitted once."""
-    tries: list[OddFit] = subject.kept.get("odd problems", [])
-    if not tries:
+    if not subject.odd_fits:
         for problem in odd_problems():
             solver, train = subject.made(), TrainingSet(problem.X, problem.Y)
             try:
                 model = solver.fit(train)
             except Exception as error:
                 model = error
-            tries.append(OddFit(problem, solver, train, model))
-        subject.kept["odd problems"] = tries
-    return tries
+            subject.odd_fits.append(OddFit(problem, solver, train, model))
+    return subject.odd_fits
 
 
 def _fits(subject: Subject) -> Iterator[OddFit]:

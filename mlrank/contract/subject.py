@@ -43,8 +43,8 @@ class Subject:
     faithful: Mapping[str, object] = field(default_factory=dict)
     hard: Mapping[str, object] | None = None
     objective: bool | None = None
-    # Fits that several checks look at.
-    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    # What fits of badly scaled problems ended with, which several checks look at: see `scales`.
+    odd_fits: list[Any] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def names(self) -> set[str]:

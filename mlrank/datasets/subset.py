@@ -78,13 +78,16 @@ def _sample_rows(dataset: Dataset, rows: int, seed: int, changes: list[str]) -> 
     dropped = ", dropped the official split" if dataset.official is not None else ""
     changes.append(f"drew {rows} of {dataset.n_samples} rows (seed {seed}){dropped}")
     known = None if dataset.known is None else dataset.known[chosen]
-    described: dict[str, Any] = {
-        "ids": None if dataset.ids is None else tuple(dataset.ids[row] for row in chosen),
-        "groups": None if dataset.groups is None else dataset.groups[chosen],
-        "folds": None if dataset.folds is None else dataset.folds[chosen],
-    }
-    X = take_rows(dataset.X, chosen)
-    return replace(dataset, X=X, Y=labels_of_rows(dataset.Y, chosen), known=known, official=None, **described)
+    return replace(
+        dataset,
+        X=take_rows(dataset.X, chosen),
+        Y=labels_of_rows(dataset.Y, chosen),
+        known=known,
+        ids=None if dataset.ids is None else tuple(dataset.ids[row] for row in chosen),
+        groups=None if dataset.groups is None else dataset.groups[chosen],
+        folds=None if dataset.folds is None else dataset.folds[chosen],
+        official=None,
+    )
 
 
 def _frequent_enough(dataset: Dataset, least: int, changes: list[str]) -> Dataset:

@@ -75,8 +75,7 @@ class _SourcesCache(FunctionCache):
 class _CompilingClock(event.Listener):
     """Adds up the seconds in which numba compiles; what is compiled for another function counts as that one's.
 
-    Meanwhile no garbage is collected: of the many objects that a compilation makes, most live until its end, and
-    collections take a seventh of the time.
+    Meanwhile no garbage is collected: of the many objects that a compilation makes, most live until its end.
     """
 
     def __init__(self) -> None:

@@ -205,7 +205,8 @@ def _speed_figure(records: Sequence[RunRecord]) -> PanelFigure | None:
         mine = [point for point in points if point[3] is first]
         if mine:
             seconds, ranks = tuple(point[1] for point in mine), tuple(point[2] for point in mine)
-            curves.append(Curve(label, seconds, ranks, kind="points"))
+            names = tuple(point[0] for point in mine) if first else ()
+            curves.append(Curve(label, seconds, ranks, kind="points", names=names))
     title = "Seconds of a fit against the mean rank in lrap"
     return PanelFigure(title, (Panel("natural cuts", tuple(curves)),), "median seconds", "mean rank", log_x=True)
 

@@ -2,7 +2,7 @@
 
 import json
 import lzma
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,7 @@ __all__ = [
     "benchmark_folder",
     "benchmark_frame",
     "check_same",
+    "in_metrics",
     "load_benchmark",
     "published_beside",
     "published_records",
@@ -95,8 +96,7 @@ def benchmark_frame(records: Sequence[RunRecord]) -> "pd.DataFrame":
     import pandas as pd
 
     frame = tidy_frame(records)
-    by_key = {record.key: record for record in records}
-    known = {(r.dataset.name, r.split, method_and_cut(r)[0]) for r in records if r.done and not is_tuned(r)}
+    by_key, again = {record.key: record for record in records}, _again(records)
     runs = [by_key[key] for key in frame["key"]]
     added = {
         "cut": [method_and_cut(run)[1] for run in runs],
@@ -109,12 +109,40 @@ def benchmark_frame(records: Sequence[RunRecord]) -> "pd.DataFrame":
     }
     frame = frame.assign(method=[method_and_cut(run)[0] for run in runs], **added)
     frame["peak_memory"] = frame["peak_memory"].astype("Int64")
-    again = [
-        is_tuned(run) and METRICS[metric].needs != "sets" and (run.dataset.name, run.split, method) in known
-        for run, metric, method in zip(runs, frame["metric"], frame["method"], strict=True)
-    ]
-    kept: pd.DataFrame = frame[~pd.Series(again, index=frame.index, dtype=bool)].drop(columns=_LEFT_OUT)
+    left_out = frame["key"].isin(again) & ~frame["metric"].map(_is_of_sets)
+    kept: pd.DataFrame = frame[~left_out].drop(columns=_LEFT_OUT)
     return kept.reset_index(drop=True)
+
+
+def in_metrics(
+    records: Sequence[RunRecord], columns: Sequence[str], named: Collection[str | None] = ()
+) -> list[RunRecord]:
+    """Return the runs that are compared in metrics: each model once, where all of them are metrics of scores.
+
+    A tuned cut changes no score: where models are ranked, or tested in pairs, it would count them twice.
+
+    Parameters
+    ----------
+    records : run records
+    columns : names of metrics, and of costs, which differ with the cut
+    named : methods that are asked for by name: they stay
+    """
+    again = _again(records) if all(name in METRICS and not _is_of_sets(name) for name in columns) else frozenset()
+    return [record for record in records if record.key not in again or record.method in named]
+
+
+def _is_of_sets(metric: str) -> bool:
+    return METRICS[metric].needs == "sets"
+
+
+def _again(records: Sequence[RunRecord]) -> frozenset[str]:
+    """Return the keys of the runs whose scores are those of another with its natural cut."""
+    natural = {_of_model(one) for one in records if one.done and not is_tuned(one)}
+    return frozenset(one.key for one in records if is_tuned(one) and _of_model(one) in natural)
+
+
+def _of_model(record: RunRecord) -> tuple[str, str, str, str]:
+    return record.experiment, record.dataset.name, record.split, method_and_cut(record)[0]
 
 
 def _software(record: RunRecord) -> str:

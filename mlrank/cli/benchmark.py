@@ -133,15 +133,13 @@ def _run_own(config: "ExperimentConfig", results: Path, jobs: int, quiet: bool, 
 def _compare(path: Path, method: str, shown: str) -> None:
     """Write the tables of a method beside the published ones for a paper, and print that of one metric."""
     from mlrank.cli.folders import read_folders, with_published
-    from mlrank.cli.grids import print_grids
+    from mlrank.cli.grids import arranged, print_grids
     from mlrank.records.atomic import write_atomic
-    from mlrank.tables import GridLayout, arrange, render_grids
+    from mlrank.tables import GridLayout, render_grids
     from mlrank.tables.paper import PaperOptions, for_paper
-    from mlrank.tables.significance import with_marks
 
     stored = with_published(read_folders([path]), "benchmark")
-    layout = GridLayout.of(None, None, "dataset")
-    grids = with_marks(arrange(stored.records, stored.metrics, layout, 4), stored.records, layout, method)
+    grids = arranged(stored, stored.metrics, GridLayout.of(cols="dataset"), against=method)
     grids = [for_paper(grid, PaperOptions(ranks=True)) for grid in grids]
     print_grids([grids[stored.metrics.index(shown)]], "rich")
     for note in stored.notes:

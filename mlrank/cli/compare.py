@@ -136,7 +136,7 @@ def _compared(
     """Compare methods in one metric; without `labels` not label by label, which reads the arrays of every run."""
     from mlrank.stats import compare_datasets, compare_labels, compare_splits, gather
 
-    repeats, left_out = gather(stored.records, metric, methods)
+    repeats, left_out = gather(stored.in_metrics([metric], {control, *(methods or ())}), metric, methods)
     left_out = [*stored.notes, *left_out]
     found = _Compared(metric, left_out)
     if len(repeats) > 1:

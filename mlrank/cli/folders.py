@@ -1,7 +1,7 @@
 """The results folders named on a command line, read together."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +29,8 @@ class Stored:
     titles : dict from names of methods, metrics and data sets to what tables call them
     notes : list of str
         What published results were left out.
+    published : bool
+        Whether published results are among the records.
     """
 
     records: "list[RunRecord]"
@@ -37,6 +39,13 @@ class Stored:
     origins: dict[str, "RecipeConfig | None"] = field(default_factory=dict)
     titles: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    published: bool = False
+
+    def in_metrics(self, columns: Sequence[str], named: Collection[str | None] = ()) -> "list[RunRecord]":
+        """Return the records to compare in some metrics and costs; see `mlrank.benchmark.in_metrics`."""
+        from mlrank.benchmark import in_metrics
+
+        return in_metrics(self.records, columns, named) if self.published else self.records
 
     def arrays(self, record: "RunRecord") -> "Arrays":
         """Return the arrays of a run: scores, Y_pred, Y_true, rows, and known where some labels are not.
@@ -109,4 +118,4 @@ def with_published(stored: Stored, spec: str | None) -> Stored:
         raise UserError(f"--with takes benchmark, or benchmark:METHOD,METHOD; found '{spec}'")
     chosen = [method.strip() for method in methods.split(",") if method.strip()]
     found, notes = published_beside(stored.records, chosen)
-    return replace(stored, records=[*stored.records, *found], notes=[*stored.notes, *notes])
+    return replace(stored, records=[*stored.records, *found], notes=[*stored.notes, *notes], published=True)

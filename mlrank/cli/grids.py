@@ -8,12 +8,33 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.table import Table
 
-    from mlrank.tables import Grid, Styled
+    from mlrank.cli.folders import Stored
+    from mlrank.tables import Grid, GridLayout, Styled
 
-__all__ = ["print_as_wide", "print_grids", "print_table", "terminal_width"]
+__all__ = ["arranged", "print_as_wide", "print_grids", "print_table", "terminal_width"]
 
 _FILE_WIDTH = 120
 _UNBOUND = 1_000_000
+
+
+def arranged(
+    stored: "Stored",
+    columns: Sequence[str],
+    layout: "GridLayout",
+    decimals: int = 4,
+    marks: bool = False,
+    against: str | None = None,
+) -> "list[Grid]":
+    """Return the grids of what is stored, marked where methods differ with `marks` or a method to differ from."""
+    from mlrank.tables import arrange
+    from mlrank.tables.significance import with_marks
+
+    grids = []
+    for shown in [[name] for name in columns] if layout.by == "metric" else [columns]:
+        records = stored.in_metrics(shown, {against})
+        part = arrange(records, shown, layout, decimals)
+        grids += with_marks(part, records, layout, against) if marks or against is not None else part
+    return grids
 
 
 def print_grids(grids: Sequence["Grid"], format: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mlrank.cli.grids import print_grids
+from mlrank.cli.grids import arranged, print_grids
 from mlrank.cli.options import Metrics, ResultsFolders, With
 
 if TYPE_CHECKING:
@@ -122,9 +122,8 @@ def table(
     """
     from mlrank.cli.folders import read_folders, with_published
     from mlrank.errors import UserError
-    from mlrank.tables import GridLayout, arrange, build_tables, render
+    from mlrank.tables import GridLayout, build_tables, render
     from mlrank.tables.paper import BESIDE, PaperOptions, for_paper
-    from mlrank.tables.significance import with_marks
 
     stored = with_published(read_folders(results), published)
     for note in stored.notes:
@@ -168,8 +167,8 @@ def table(
         tables = build_tables(stored.records, chosen)
         print(render(tables, format.value, decimals), end="")
         return
-    arranged = GridLayout.of(by, rows, cols)
-    if ranks and arranged.by == "method":
+    grid_layout = GridLayout.of(by, rows, cols)
+    if ranks and grid_layout.by == "method":
         raise UserError("--ranks compares methods, and --by method gives each a table of its own")
     options = PaperOptions(
         named_columns if cols in (None, SideName.metric) and rows is not SideName.metric else None,
@@ -183,9 +182,7 @@ def table(
         siunitx,
         narrow,
     )
-    grids = arrange(stored.records, chosen, arranged, decimals)
-    if marks or against is not None:
-        grids = with_marks(grids, stored.records, arranged, against)
+    grids = arranged(stored, chosen, grid_layout, decimals, marks, against)
     print_grids([for_paper(grid, options) for grid in grids], format.value)
 
 

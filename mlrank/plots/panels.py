@@ -43,6 +43,8 @@ class Curve:
     kind : {"line", "plain", "points", "fit"}
         A line through marked points; a line without points; points alone; or a thin line without points in the colour
         of the curve before, which is what was fitted to it.
+    names : tuple of str, optional
+        What is written to the lower left of each point.
     """
 
     label: str
@@ -50,6 +52,7 @@ class Curve:
     y: tuple[float, ...]
     spread: tuple[float, ...] | None = None
     kind: str = "line"
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -272,6 +275,10 @@ def _curve(ax: "Axes", curve: Curve, style: dict[str, Any]) -> list[Any]:
         )
     if curve.kind == "points":
         style["linestyle"] = "none"
+    for x, y, name in zip(curve.x, curve.y, curve.names, strict=False):
+        at: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "va": "top"}
+        ax.annotate(plain(name), (x, y), (-3, -2), **at, fontsize="x-small", color=ink())
+        ax.margins(x=0.12)
     drawn = ax.errorbar(
         curve.x,
         curve.y,

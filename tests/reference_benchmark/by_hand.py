@@ -1,7 +1,10 @@
-"""Ten published cells beside scikit-learn run by hand: no solver, scaling, search, cut or metric of mlrank is used.
+"""Ten published cells beside scikit-learn run by hand: no scaling, search, cut or metric of mlrank is used.
 
 ``python -m tests.reference_benchmark.by_hand [FOLDER]`` where the data are at hand prints a line for each cell and
 metric, and exits with 1 where one differs by more than ALLOWED or a cell is not there.
+
+The best machine of a rare label can have weights of 0: it gives every row the same score, and any solver's AUC of it is
+that of rounding. Where there are such labels, the published fit is made again, and AUC compared over the others.
 """
 
 import sys
@@ -21,6 +24,7 @@ from mlrank.benchmark.pieces import is_tuned
 from mlrank.benchmark.rows import PublishedRows
 from mlrank.datasets import load_dataset
 from mlrank.records import RunRecord
+from mlrank.solvers import SOLVERS, TrainingSet
 
 # Data set, fold and method; cuts are natural ones.
 CELLS = [
@@ -37,6 +41,8 @@ CELLS = [
 ]
 # Solvers stop at a relative gap of 1e-3: near a cut or a tie a row may fall on the other side.
 ALLOWED = 0.005
+# Between the least and greatest score of a label, where the margin of a machine is 2 wide.
+FLAT = 0.5
 
 Fitted = tuple[np.ndarray, np.ndarray]
 
@@ -88,7 +94,18 @@ def compared(record: RunRecord, rows: PublishedRows, fold: int) -> dict[str, tup
     scaler = MinMaxScaler().fit(X[~test])
     X_train, X_test = scaler.transform(X[~test]), scaler.transform(X[test])
     scores, sets = BY_HAND[record.method](dict(record.searched), X_train, Y[~test], X_test)
-    return {name: (record.value(name) or 0.0, metric(Y[test], scores, sets)) for name, metric in METRICS.items()}
+    found = {name: (record.value(name) or 0.0, metric(Y[test], scores, sets)) for name, metric in METRICS.items()}
+    flat = np.ptp(scores, axis=0) < FLAT if record.method == "Binary-SVM" else np.zeros(Y.shape[1], dtype=bool)
+    if flat.any():
+        again = SOLVERS["binary_svm"](**record.searched).fit(TrainingSet(X_train, Y[~test].astype(bool)))
+        ours = again.decision_function(X_test)
+        auc_published, auc_again = found.pop("auc_macro")[0], float(roc_auc_score(Y[test], ours))
+        if abs(auc_published - auc_again) > 1e-9:
+            raise RuntimeError(f"{record.label}: AUC {auc_published} is published, and {auc_again} when fitted again")
+        rest = Y[test][:, ~flat]
+        name = f"auc of {rest.shape[1]}"
+        found[name] = (float(roc_auc_score(rest, ours[:, ~flat])), float(roc_auc_score(rest, scores[:, ~flat])))
+    return found
 
 
 def main(folder: Path) -> int:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from mlrank import load_benchmark
-from mlrank.benchmark import Pieces, benchmark_frame, check_same, published_beside, published_records
+from mlrank.benchmark import Pieces, benchmark_frame, check_same, in_metrics, published_beside, published_records
 from mlrank.benchmark.verify import verified
 from mlrank.cli import app
 from mlrank.errors import UserError
@@ -54,6 +54,19 @@ def test_like_cuts_are_set_beside_each_other(made):
         published_beside(natural, ["plts"])
 
 
+def test_a_model_is_compared_once_in_a_metric_of_its_scores(made):
+    records = published_records()
+    assert {one.method for one in in_metrics(records, ["lrap"])} == {"kNN", "PLST"}
+    both = {"kNN", "kNN tuned", "PLST", "PLST tuned"}
+    for columns in (["f1_macro"], ["lrap", "f1_macro"], ["lrap", "fit_seconds"]):
+        assert {one.method for one in in_metrics(records, columns)} == both
+    assert {one.method for one in in_metrics(records, ["lrap"], {None, "PLST tuned"})} == both - {"kNN tuned"}
+    natural = next(one for one in records if one.method == "PLST")
+    failed = replace(natural, status="failed", error="x", info=None, metrics={})
+    kept = in_metrics([failed if one is natural else one for one in records], ["lrap"])
+    assert [one.split for one in kept if one.method == "PLST tuned"] == [natural.split]
+
+
 def test_a_method_without_a_result_on_some_split_is_left_out_by_name(made, monkeypatch):
     records = published_records()
     failed = next(place for place, record in enumerate(records) if record.method == "PLST")
@@ -85,6 +98,8 @@ def test_own_method_is_run_on_the_published_rows_and_compared(made, tmp_path, ca
     assert "ml_knn" in printed
     text = (tmp_path / "benchmark-ml_knn" / "comparison.tex").read_text()
     assert text.count(r"\toprule") == 2
+    of_sets, of_scores = text.split(r"\bottomrule")[:2]
+    assert [part.count("PLST tuned &") for part in (of_sets, of_scores)] == [1, 0]
     run = str(tmp_path / "benchmark-ml_knn")
     app(["table", run, "--with", "benchmark:plst", "--format", "csv", "--metric", "lrap"], standalone_mode=False)
     shown = capsys.readouterr().out
@@ -92,7 +107,12 @@ def test_own_method_is_run_on_the_published_rows_and_compared(made, tmp_path, ca
     assert f"{value:.10f}"[:10] in shown
     assert "kNN," not in shown.replace("ml_knn", "")
     app(["compare", run, "--with", "benchmark", "--metric", "lrap", "--control", "ml_knn"], standalone_mode=False)
-    assert "kNN" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "kNN" in shown
+    assert "tuned" not in shown
+    app(["compare", run, "--with", "benchmark", "--metric", "lrap", "--control", "ml_knn tuned"], standalone_mode=False)
+    assert "PLST tuned" not in (shown := capsys.readouterr().out)
+    assert "ml_knn tuned" in shown
     with pytest.raises(UserError, match="--with takes benchmark"):
         app(["table", run, "--with", "bench"], standalone_mode=False)
 

@@ -15,13 +15,15 @@ __all__ = ["duration", "forecast_values", "show_forecast"]
 
 def show_forecast(config: "ExperimentConfig", results: Path, jobs: int, as_json: bool) -> None:
     """Print what running `config` would take on `jobs` workers; as JSON, with every fit."""
+    from mlrank.cli.terminal import new_console
     from mlrank.experiment.forecast import forecast
     from mlrank.records import dump_json
 
     if as_json:
         print(dump_json(forecast_values(config, results, jobs)), end="")
         return
-    found = forecast(config, results)
+    with new_console(stderr=True).status("pilot fits on few rows") as status:
+        found = forecast(config, results, notify=lambda label: status.update(f"pilot fits on few rows: {label}"))
     fitting, _, seconds = _together(found, jobs)
     _print_table(found)
     n_left, n_fits = sum(cell.n_left for cell in found), sum(cell.n_fits for cell in found)

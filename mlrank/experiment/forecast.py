@@ -1,6 +1,6 @@
 """What an experiment is going to take: every fit with its time and memory."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -64,7 +64,10 @@ class CellForecast:
 
 
 def forecast(
-    config: ExperimentConfig, results_dir: Path | str, pilots: dict[str, Pilot] | None = None
+    config: ExperimentConfig,
+    results_dir: Path | str,
+    pilots: dict[str, Pilot] | None = None,
+    notify: Callable[[str], None] = lambda label: None,
 ) -> list[CellForecast]:
     """Return a forecast for every cell; a method is fitted once on few rows of each data set, nothing is written.
 
@@ -72,6 +75,7 @@ def forecast(
     ----------
     pilots : those of like experiments, whose fits stand for this one's where nothing but the scaling of rows or the
         drawing of splits differs; this one's are added
+    notify : gets the name of each cell when it is next
 
     Raises
     ------
@@ -81,14 +85,19 @@ def forecast(
     folder = RunFolder.of(results_dir, config.name)
     journal = folder.journal.read()
     known = {} if pilots is None else pilots
-    return [fits for _, mine in plan_cells(config) for fits in _of_data(mine, folder, journal, known)]
+    return [fits for _, mine in plan_cells(config) for fits in _of_data(mine, folder, journal, known, notify)]
 
 
 def _of_data(
-    mine: Sequence[Cell], folder: RunFolder, journal: Mapping[str, TrialRecord], known: dict[str, Pilot]
+    mine: Sequence[Cell],
+    folder: RunFolder,
+    journal: Mapping[str, TrialRecord],
+    known: dict[str, Pilot],
+    notify: Callable[[str], None],
 ) -> Iterator[CellForecast]:
     pilots: dict[str, Pilot] = {}
     for cell in mine:
+        notify(cell.label)
         name = cell.method.name
         if name not in pilots:
             pilot = Pilot(cell.refit_task((len(cell.grid) - 1) // 2, 0), cell.data.task_data)

@@ -47,12 +47,14 @@ class Coordinator:
             return False
         return not (self.retry and (not record.done or record.search.n_failed))
 
-    def n_left(self, cell: Cell) -> int:
-        """Return the number of fits that a cell still needs, but for those that it shares with one before."""
-        if cell.shares:
-            return 1
-        outcome = cell.outcome(self.journal)
-        return cell.n_fits - (len(outcome.asked) - len(outcome.missing))
+    def left(self, todo: Sequence[Cell]) -> Iterator[int]:
+        """Yield how many fits each cell of a data set still needs, but for trials that one before it makes."""
+        made: set[str] = set()
+        for cell in todo:
+            outcome = cell.outcome(self.journal)
+            keys = {cell.trial(*trial).key for trial in outcome.missing}
+            yield 1 if keys <= made else 1 + cell.n_trials - (len(outcome.asked) - len(outcome.missing))
+            made |= keys
 
     def search(self, todo: Sequence[Cell]) -> None:
         """Make the trials of cells, stage after stage, until each has chosen."""

@@ -269,14 +269,15 @@ def _plan_event(
     requested: int | None,
 ) -> PlanEvent:
     total = sum(cell.n_fits for _, mine in planned for cell in mine)
-    missing = tuple(
-        MissingFits(cell.name, coordinator.n_left(cell), work)
-        for _, mine in todo
-        for cell, work in zip(mine, _work(mine), strict=True)
-    )
+    missing = []
+    for _, mine in todo:
+        for cell, left, work in zip(mine, coordinator.left(mine), _work(mine), strict=True):
+            missing.append(MissingFits(cell.name, left, work))
+            # The run that it shares its trials with is stored without them, as those of the benchmark's pieces are.
+            total += left - 1 if cell.shares else 0
     idle = {name: tuple(settings) for name, method in config.methods.items() if (settings := idle_settings(method))}
     notes = tuple(dict.fromkeys(note for method in config.methods.values() for note in method.notes))
-    return PlanEvent(total, total - sum(entry.fits for entry in missing), missing, jobs, requested, idle, notes)
+    return PlanEvent(total, total - sum(entry.fits for entry in missing), tuple(missing), jobs, requested, idle, notes)
 
 
 def _work(mine: Sequence[Cell]) -> Iterator[tuple[float, float]]:

@@ -3,8 +3,9 @@
 import pytest
 
 from mlrank.experiment import run, stored_trials
-from mlrank.experiment.events import PlanEvent, RunEvent, TrialEvent
+from mlrank.experiment.events import BestEvent, PlanEvent, RunEvent, TrialEvent
 from mlrank.experiment.forecast import forecast
+from mlrank.records import RunFolder
 from tests.experiment.small import small_config
 
 TEXT = """
@@ -35,6 +36,18 @@ def test_trials_are_made_once_and_count_once(made):
     (plan,) = (event for event in events if isinstance(event, PlanEvent))
     assert plan.total == sum(cell.n_fits for cell in forecasted) == 2 * 3 * 3 + 2 * 2
     assert sum(entry.fits for entry in plan.missing) == sum(cell.n_left for cell in forecasted) == plan.total
+
+
+def test_what_is_announced_is_made_where_runs_are_stored_without_their_trials(made, tmp_path):
+    config, folder, _, _ = made
+    apart, events = RunFolder.create(tmp_path, config.name), []
+    for record in folder.runs():
+        if record.method == "As it is":
+            apart.write_run(record, {})
+    run(config, tmp_path, notify=events.append)
+    (plan,) = (event for event in events if isinstance(event, PlanEvent))
+    assert plan.total - plan.done == len(events) - 1 - sum(isinstance(event, BestEvent) for event in events)
+    assert plan.total - plan.done == 2 * 3 * 3 + 2
 
 
 def test_both_choose_the_same_and_cut_differently(made):

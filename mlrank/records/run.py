@@ -4,6 +4,7 @@ A run is one method on one split: its search, and the fit of the settings that t
 point on one fold. Both are stored as JSON; `from_json` checks every field.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cache
@@ -384,7 +385,13 @@ def run_label(dataset: str, split: str, method: str) -> str:
 
 
 def _last_line(error: str | None) -> str:
-    return ((error or "").strip().splitlines() or ["no message"])[-1].strip()
+    """Return the last line of a traceback, the class of the error without its modules.
+
+    >>> _last_line("Traceback:\\nmine.limits.TooLong: the fit took longer"), _last_line("a.b: c"), _last_line(None)
+    ('TooLong: the fit took longer', 'a.b: c', 'no message')
+    """
+    last = ((error or "").strip().splitlines() or ["no message"])[-1].strip()
+    return re.sub(r"^(?:\w+\.)+(?=[A-Z]\w*: )", "", last)
 
 
 def _number(value: float) -> float | None:

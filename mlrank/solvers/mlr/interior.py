@@ -17,7 +17,7 @@ from mlrank.linalg.interior import OPERATIONS, UNKNOWNS, interior_point, label_s
 from mlrank.linalg.sums import adjoint_of, column_offsets, scores_of
 from mlrank.solvers.mlr.rows import RankingProblem
 
-__all__ = ["GivenExamples", "fits", "solve_inside"]
+__all__ = ["GivenExamples", "fits", "judged", "solve_inside"]
 
 # By so much, relative, may a bound exceed the objective.
 ROUNDING = 1e-9
@@ -43,8 +43,8 @@ class GivenExamples:
 
     def values(self, coefficients: FloatArray, beta: FloatArray) -> tuple[float, float]:
         """Return the primal objective at coefficients (n_features or n_samples, n_labels), and the dual at beta."""
-        primal, dual = self.primal(coefficients), self.dual(beta)
-        return primal, dual if dual <= primal * (1.0 + ROUNDING) else 0.0
+        total, norm = float(np.vdot(self.problem.labels.signs, beta)), self._norm(beta)
+        return judged(self.primal(coefficients), total, norm)
 
     def primal(self, coefficients: FloatArray) -> float:
         """Return half the squared norm and C times the loss."""
@@ -63,20 +63,26 @@ class GivenExamples:
     def _value(self, square: float, scores: FloatArray) -> float:
         return 0.5 * square + self.problem.C * self.problem.labels.loss(scores)
 
-    def dual(self, beta: FloatArray) -> float:
-        """Return the largest dual objective of a part of `beta`."""
-        total, norm = float(np.vdot(self.problem.labels.signs, beta)), self._norm(beta)
-        if not np.isfinite(norm):
-            return 0.0
-        part = min(1.0, total / norm) if norm > 0 else 1.0
-        return max(part * total - 0.5 * part**2 * norm, 0.0)
-
     def _norm(self, beta: FloatArray) -> float:
         if not self.gram:
             V = adjoint_of(self.X, beta)
             return float(np.vdot(V, self.problem.mixed(V)))
         mix = self.problem.mix if self.problem.mix.size else None
         return expansion_square(self.X, beta, float(np.abs(beta).sum()), self.exact, mix)
+
+
+def judged(primal: float, total: float, norm: float) -> tuple[float, float]:
+    """Return primal objective and bound: the largest dual objective of a part of beta, 0 where rounding exceeds.
+
+    Parameters
+    ----------
+    total, norm : sum of alpha, and squared norm of the weights that beta gives
+    """
+    if not np.isfinite(norm):
+        return primal, 0.0
+    part = min(1.0, total / norm) if norm > 0 else 1.0
+    dual = max(part * total - 0.5 * part**2 * norm, 0.0)
+    return primal, dual if dual <= primal * (1.0 + ROUNDING) else 0.0
 
 
 class Weights:

@@ -209,6 +209,18 @@ def sweep_csr(
 
 
 @njit(cache=True)
+def add_products(X: Any, stored: Any, out: Any) -> None:
+    """Add X'beta to `out` (n_features, K), of rows X and beta, both as (data, indices, indptr)."""
+    data, indices, indptr = X
+    values, labels, starts = stored
+    for i in range(indptr.size - 1):
+        for t in range(indptr[i], indptr[i + 1]):
+            row, value = out[indices[t]], data[t]
+            for at in range(starts[i], starts[i + 1]):
+                row[labels[at]] += value * values[at]
+
+
+@njit(cache=True)
 def find_active(scores: Any, before: Any, signs: Any, beta: Any, mixed: Any, active: Any) -> None:
     """Tell the examples that may move: those with a beta, or nearer to one than twice what their scores moved last.
 

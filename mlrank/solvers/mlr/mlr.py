@@ -30,6 +30,9 @@ Examples with all labels or none hold no constraint between labels, their alpha 
 of an example, which takes part in none of its sums and pairs. The linear kernel is solved in the
 space of features and never forms a matrix of examples; other kernels share distances over C and gamma.
 
+With the linear kernel, problems of more than 3*10^7 rows times labels, or 10^6 if labels are held sparse, take memory
+for the dual variables that are not zero alone (packed.py).
+
 A few leading directions of the rows are swept with their moments cut down (rows.py): small gammas, and features
 with a common mean, otherwise take ten times as many passes. With `tol` of 1e-4 or above, sweeps over a kernel matrix
 read it in single precision.
@@ -39,7 +42,7 @@ Cost of a pass: O(n^2 K), or O(nnz K) if linear. Memory: 20 to 31 bytes for each
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -58,12 +61,13 @@ from mlrank.solvers.base import (
     relative_gap,
 )
 from mlrank.solvers.mlr.interior import GivenExamples, fits, solve_inside
+from mlrank.solvers.mlr.labels import Labels
+from mlrank.solvers.mlr.packed import CHUNK_CELLS, PackedLabels, PackedSweeps, judged_packed
 from mlrank.solvers.mlr.rows import (
     GRAM_BOUNDS,
     LINEAR_BOUNDS,
     NO_BOUNDS,
     GramRows,
-    Labels,
     LinearRows,
     RankingProblem,
     label_mix,
@@ -124,11 +128,11 @@ def ascend(sweeps: Any, tol: float, max_iter: int, seed: int) -> Ascent:
 class Ranked(NamedTuple):
     """A solution and its certificate; `coefficients` (n_features or n_samples, n_labels), before labels are mixed.
 
-    `beta` (n_samples, n_labels) is the dual point.
+    `beta` (n_samples, n_labels) is the dual point, None if it was not kept.
     """
 
     coefficients: FloatArray
-    beta: FloatArray
+    beta: FloatArray | None
     primal: float
     dual: float
     n_iter: int
@@ -149,6 +153,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 # With a larger tolerance than this, sweeps may read the kernel matrix in single precision.
 SINGLE_FROM = 1e-4
+# From so many cells of rows by labels on, zeros among the dual variables are not stored.
+MANY_CELLS = 1 << 25
 # Factor from C of eq. 2 to the C of eq. 4 and 13 with which they rank alike.
 PAIRS_OF_EQ_2 = 4.0
 
@@ -230,6 +236,7 @@ class MultiLabelRanking:
     TRANSDUCTIVE: ClassVar[bool] = False
     USES_KNOWN: ClassVar[bool] = True
     CERTIFICATE: ClassVar[CertificateKind | None] = "gap"
+    SPARSE_LABELS: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_positive(self, "C", "tol", "max_iter")
@@ -270,19 +277,38 @@ class MultiLabelRanking:
             If no example has both a relevant and an irrelevant label, the kernel is not defined for the rows, or a
             precomputed one is none.
         """
-        labels = Labels.of(train.dense_Y, self.formulation == "exact", train.known)
-        ready = self.prepare(train) if prepared is None else prepared
         C = self.C * (PAIRS_OF_EQ_2 if self.C_convention == "eq2" else 1.0)
-        problem = RankingProblem(labels, C, label_mix(train.dense_Y, self.correlation))
-        rows = ready if isinstance(ready, LinearRows) else ready.gram(self.gamma)
-        ranked = self._solved(rows, problem, train)
+        if self._packs(train):
+            packed = PackedLabels(train.Y, train.known)
+            ready = self.prepare(train) if prepared is None else prepared
+            ranked = self._packed(cast(LinearRows, ready), packed, C)
+        else:
+            labels = Labels.of(train.dense_Y, self.formulation == "exact", train.known)
+            ready = self.prepare(train) if prepared is None else prepared
+            problem = RankingProblem(labels, C, label_mix(train.dense_Y, self.correlation))
+            rows = ready if isinstance(ready, LinearRows) else ready.gram(self.gamma)
+            ranked = self._solved(rows, problem, train)
+            ranked = ranked._replace(coefficients=problem.mixed(ranked.coefficients))
         converged = ranked.optimality <= self.tol
         notes = ranked.notes + scale_notes(train, converged)
         info = FitInfo(ranked.n_iter, ranked.primal, ranked.optimality, converged, notes)
         if prepared is None and isinstance(ready, Kept):
             ready.rows.forget()
-        model = self._model(problem.mixed(ranked.coefficients), ready, info)
-        return replace(model, dual_point=DualPoint.of(ranked.beta))
+        model = self._model(ranked.coefficients, ready, info)
+        return model if ranked.beta is None else replace(model, dual_point=DualPoint.of(ranked.beta))
+
+    def _packs(self, train: TrainingSet) -> bool:
+        """Whether zeros among the dual variables are not stored: of very many labels, in the paper's own problem."""
+        plain = self.formulation == "approximate" and self.correlation == 0.0 and not self.halve
+        most = CHUNK_CELLS if train.has_sparse_labels else MANY_CELLS
+        return self.kernel == "linear" and plain and train.n_samples * train.n_labels > most
+
+    def _packed(self, rows: LinearRows, labels: PackedLabels, C: float) -> Ranked:
+        ascent = ascend(PackedSweeps(rows, labels, C), self.tol, self.max_iter, self.seed)
+        sweeps: PackedSweeps = ascent.sweeps
+        few = labels.shape[0] * labels.shape[1] <= MANY_CELLS
+        beta = sweeps.beta() if few else None
+        return Ranked(sweeps.coefficients, beta, *judged_packed(sweeps), ascent.n_iter)
 
     def _solved(self, rows: GramRows | LinearRows, problem: RankingProblem, train: TrainingSet) -> Ranked:
         """Solve by passes, or where many do not do, by an interior-point method; judge by the examples as given."""

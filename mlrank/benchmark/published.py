@@ -213,7 +213,8 @@ def published_beside(
         place, names = (one.dataset.name, one.split), (method_and_cut(one)[0], one.solver)
         if place in splits and is_tuned(one) in cuts and (not methods or set(methods) & set(names)):
             found.setdefault(one.method, {})[place] = one
-    kept, notes = [], []
+    alone = dict.fromkeys(one.dataset.name for one in records if (one.dataset.name, one.split) not in in_benchmark)
+    kept, notes = [], [f"nothing is published for {name} yet" for name in alone]
     for method, by_place in found.items():
         lacking = sorted(splits - {place for place, one in by_place.items() if one.done})
         if lacking:

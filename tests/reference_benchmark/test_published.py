@@ -50,6 +50,8 @@ def test_like_cuts_are_set_beside_each_other(made):
     assert {record.method for record in published_beside(natural, ["plst"])[0]} == {"PLST"}
     both, _ = published_beside([*natural, *(record for record in records if record.method == "kNN tuned")])
     assert {record.method for record in both} == {"kNN", "kNN tuned", "PLST", "PLST tuned"}
+    elsewhere = replace(natural[0], dataset=replace(natural[0].dataset, name="mine"))
+    assert published_beside([*natural, elsewhere])[1] == ["nothing is published for mine yet"]
     with pytest.raises(UserError, match=r"unknown method of the benchmark 'plts'\. Did you mean 'plst'"):
         published_beside(natural, ["plts"])
 

@@ -3,21 +3,26 @@
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from tracemalloc import get_traced_memory, start, stop
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from mlrank.contract import random_problem
+from mlrank.solvers import TrainingSet
 
 __all__ = [
     "FIXTURES",
     "SCENARIOS",
     "caps",
     "clique_laplacian",
+    "fit_and_peak",
     "load",
     "pairs_of",
     "random_problem",
     "rank_dual",
     "rank_primal",
+    "two_labels_a_row",
     "with_bias",
 ]
 
@@ -81,3 +86,20 @@ def clique_laplacian(Y, weights):
 
 def with_bias(X):
     return np.hstack([X, np.ones((X.shape[0], 1))])
+
+
+def two_labels_a_row(n, k, rng):
+    """Return the two labels of each row, one of either half, and the labels as a csr_array."""
+    labels = rng.integers(k // 2, size=(n, 2)) + np.array([0, k // 2])
+    return labels, csr_array((np.ones(2 * n, bool), labels.ravel(), np.arange(0, 2 * n + 1, 2)), shape=(n, k))
+
+
+def fit_and_peak(solver, X, Y):
+    """Return a fitted model, and the most bytes that were held at once, after a fit on few rows has compiled."""
+    few = X.shape[0] // 4
+    solver.fit(TrainingSet(X[:few], Y[:few]))
+    start()
+    model = solver.fit(TrainingSet(X, Y))
+    peak = get_traced_memory()[1]
+    stop()
+    return model, peak

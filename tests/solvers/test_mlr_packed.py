@@ -1,7 +1,5 @@
 """MLR with dual variables held sparse: certificates from the definitions, the same optimum, no array of n * k."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -10,7 +8,7 @@ from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.mlr import mlr, packed
 from mlrank.solvers.mlr.packed import PackedLabels, PackedSweeps
 from mlrank.solvers.mlr.rows import LinearRows
-from tests.solvers.problems import random_problem
+from tests.solvers.problems import fit_and_peak, random_problem, two_labels_a_row
 from tests.solvers.test_mlr import threshold_loss
 
 MLR = SOLVERS["mlr"]
@@ -106,17 +104,10 @@ def test_no_array_holds_a_number_for_each_row_and_label(monkeypatch, form):
     monkeypatch.setattr(mlr, "MANY_CELLS", 10**5)
     monkeypatch.setattr(mlr, "CHUNK_CELLS", 10**5)
     monkeypatch.setattr(packed, "CHUNK_CELLS", 10**4)
-    rng = np.random.default_rng(0)
-    columns = rng.integers(k // 2, size=(n, 2)) + np.array([0, k // 2])
+    columns, Y = two_labels_a_row(n, k, np.random.default_rng(0))
     # The features tell ten labels from the others, most of which so have no variable.
     X = form((columns[:, :, None] // 10 == np.arange(k // 10)).any(axis=1) * 5.0)
-    Y = csr_array((np.ones(2 * n, bool), columns.ravel(), np.arange(0, 2 * n + 1, 2)), shape=(n, k))
-    solver = MLR(kernel="linear", max_iter=2)
-    solver.fit(TrainingSet(X[:500], Y[:500]))  # compiled
-    tracemalloc.start()
-    model = solver.fit(TrainingSet(X, Y))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    model, peak = fit_and_peak(MLR(kernel="linear", max_iter=2), X, Y)
     assert peak < 4 * n * k
     assert model.dual_point is None
     assert 0 < model.info.optimality < 1

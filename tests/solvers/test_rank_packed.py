@@ -1,7 +1,5 @@
 """Rank-SVM with packed pairs: the certificate is of all pairs, the optimum the same, and no array has n * k numbers."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -11,7 +9,7 @@ from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.rank_svm import packed, settings
 from mlrank.solvers.rank_svm.packed import PackedDuals, PackedPairs
 from mlrank.solvers.rank_svm.settings import RankSettings
-from tests.solvers.problems import caps, pairs_of, random_problem, rank_primal
+from tests.solvers.problems import caps, fit_and_peak, pairs_of, random_problem, rank_primal, two_labels_a_row
 
 RankSVM = SOLVERS["rank_svm"]
 
@@ -121,14 +119,8 @@ def test_no_array_holds_a_number_for_each_row_and_label(monkeypatch, form):
     monkeypatch.setattr(packed, "DUAL_CELLS", 10**5)
     rng = np.random.default_rng(0)
     X = form(rng.standard_normal((n, d)) * (rng.random((n, d)) < 0.2))
-    columns = rng.integers(k // 2, size=(n, 2)) + np.array([0, k // 2])
-    Y = csr_array((np.ones(2 * n, bool), columns.ravel(), np.arange(0, 2 * n + 1, 2)), shape=(n, k))
-    solver = RankSVM(max_iter=2)
-    solver.fit(TrainingSet(X[:300], Y[:300]))  # compiled
-    tracemalloc.start()
-    model = solver.fit(TrainingSet(X, Y))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    _, Y = two_labels_a_row(n, k, rng)
+    model, peak = fit_and_peak(RankSVM(max_iter=2), X, Y)
     # The pairs alone have 8 * n * (2 k - 4) bytes as numbers; a bit each of them, and some chunks.
     assert peak < 4 * n * k
     assert model.dual_point is None

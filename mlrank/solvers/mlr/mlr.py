@@ -282,19 +282,20 @@ class MultiLabelRanking:
             packed = PackedLabels(train.Y, train.known)
             ready = self.prepare(train) if prepared is None else prepared
             ranked = self._packed(cast(LinearRows, ready), packed, C)
+            coefficients = ranked.coefficients
         else:
             labels = Labels.of(train.dense_Y, self.formulation == "exact", train.known)
             ready = self.prepare(train) if prepared is None else prepared
             problem = RankingProblem(labels, C, label_mix(train.dense_Y, self.correlation))
             rows = ready if isinstance(ready, LinearRows) else ready.gram(self.gamma)
             ranked = self._solved(rows, problem, train)
-            ranked = ranked._replace(coefficients=problem.mixed(ranked.coefficients))
+            coefficients = problem.mixed(ranked.coefficients)
         converged = ranked.optimality <= self.tol
         notes = ranked.notes + scale_notes(train, converged)
         info = FitInfo(ranked.n_iter, ranked.primal, ranked.optimality, converged, notes)
         if prepared is None and isinstance(ready, Kept):
             ready.rows.forget()
-        model = self._model(ranked.coefficients, ready, info)
+        model = self._model(coefficients, ready, info)
         return model if ranked.beta is None else replace(model, dual_point=DualPoint.of(ranked.beta))
 
     def _packs(self, train: TrainingSet) -> bool:

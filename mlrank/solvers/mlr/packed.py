@@ -21,7 +21,7 @@ from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
 from mlrank.solvers.mlr.interior import judged
 from mlrank.solvers.mlr.kernels import add_products, sweep_csr, sweep_dense
 from mlrank.solvers.mlr.labels import Labels, check_mixed
-from mlrank.solvers.mlr.rows import FLOOR, LinearRows, Tops
+from mlrank.solvers.mlr.rows import LinearRows, Tops
 
 __all__ = ["CHUNK_CELLS", "PackedLabels", "PackedSweeps", "judged_packed"]
 
@@ -115,8 +115,7 @@ class PackedSweeps:
     def sweep(self, order: IntArray) -> None:
         """Visit the examples in the given order, those of a chunk together."""
         rows, tops = self.rows, self.tops.arguments()
-        cut = (rows.found.U**2) @ (1.0 - self.tops.gain)
-        curvature = rows.diagonal - np.minimum(cut, (1 - FLOOR) * rows.diagonal)
+        curvature = rows.curvature(self.tops.gain)
         for number, visits in self._by_chunk(order):
             part, labels = self.labels.chunks[number], self.labels.listed(self.labels.chunks[number])
             block = list(labels.start(self.C, np.ones(len(labels.mixed), dtype=bool)))

@@ -346,6 +346,11 @@ class LinearRows:
         self.found: LeadingDirections = directions(sample, as_dense(rows @ rows.T), project, total, rank, bounds)
         self.weights = np.asarray(rows.T @ self.found.A)
 
+    def curvature(self, gain: FloatArray) -> FloatArray:
+        """Return that of each example's block, (n,), with the moments of the leading directions cut down by `gain`."""
+        cut = (self.found.U**2) @ (1.0 - gain)
+        return np.asarray(self.diagonal - self.share * np.minimum(cut, (1 - FLOOR) * self.diagonal))
+
     def sweeps(self, problem: RankingProblem, single: bool) -> "LinearSweeps":
         """Return the state of a fit that has done nothing yet."""
         return LinearSweeps(self, problem)
@@ -375,8 +380,7 @@ class LinearSweeps:
         """Visit the examples in the given order."""
         rows, problem = self.rows, self.problem
         tops = self.tops.arguments()
-        cut = (rows.found.U**2) @ (1.0 - self.tops.gain)
-        curvature = problem.rho * (rows.diagonal - rows.share * np.minimum(cut, (1 - FLOOR) * rows.diagonal))
+        curvature = problem.rho * rows.curvature(self.tops.gain)
         sparse = issparse(rows.X)
         X = (rows.X.data, rows.X.indices, rows.X.indptr) if sparse else rows.X
         shared = (curvature, rows.share, rows.diagonal, tops, self.W, self.block, problem.C, problem.mix)

@@ -186,7 +186,10 @@ class SearchConfig(BaseModel):
     )
     max_fits: Count | None = key(None, "Most fits of one method on one split; `random` needs it.", 200)
     time_limit: Annotated[float, Field(gt=0, strict=False)] | None = key(
-        None, "Seconds that one fit may take; one that takes longer is a failed fit.", 600
+        None,
+        "Seconds that one fit may take; one that takes longer is a failed fit, "
+        "and its grid point is not tried in the other folds of its search.",
+        600,
     )
 
     @model_validator(mode="after")

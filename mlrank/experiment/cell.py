@@ -18,7 +18,7 @@ from mlrank.metrics import METRICS, own_names
 from mlrank.records import TrialRecord
 from mlrank.records.identity import FitInputs, TrialPlace, drawn_seed, rows_hash, run_key
 from mlrank.records.sources import source_hashes
-from mlrank.search import STRATEGIES, Chain, Pilot, Plan, Point, Task, count_fits, groups
+from mlrank.search import STRATEGIES, Chain, Pilot, Plan, Point, Task, count_fits, groups, is_over_limit
 from mlrank.solvers import Capabilities
 from mlrank.splits import Split, kfold, predefined_folds
 
@@ -153,6 +153,13 @@ class Cell:
         if fraction < 1.0 or any(self.trial(index, fold).key not in journal for fold in reversed(self.searched_folds)):
             return None
         return self._mean(index, 1.0, journal)
+
+    def over_limit(self, point: Point, journal: Mapping[str, TrialRecord]) -> str | None:
+        """Return the last line of the error of a trial of a point that took longer than it may; None if none did."""
+        index, _, fraction = self._places[point.key]
+        keys = (self.trial(index, fold, fraction).key for fold in self.searched_folds)
+        over = (journal[key].reason for key in keys if key in journal and is_over_limit(journal[key].error))
+        return next(over, None)
 
     @cached_property
     def inputs(self) -> dict[str, object]:

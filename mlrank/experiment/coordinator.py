@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
 
 from mlrank.experiment.cell import Cell, Trial
 from mlrank.experiment.events import BestEvent, Notify, RunEvent, RunName, TrialEvent
@@ -15,6 +16,8 @@ __all__ = ["Coordinator"]
 
 # How long to wait before looking again whether another process has made the fits that it claims.
 WAIT_SECONDS = 0.5
+# What the error of a trial says that was not made, as the same point took too long in another fold.
+NOT_TRIED = " in another fold of the search: not tried in this one"
 
 
 class Coordinator:
@@ -60,24 +63,35 @@ class Coordinator:
         """Make the trials of cells, stage after stage, until each has chosen."""
         while True:
             missing = [(number, cell.outcome(self.journal).missing) for number, cell in enumerate(todo)]
-            tasks = [task for number, trials in _once(todo, missing) for task in todo[number].tasks(trials, number)]
+            of_cells = [list(todo[number].tasks(trials, number)) for number, trials in _once(todo, missing)]
+            tasks = list(chain.from_iterable(of_cells))
             if not tasks:
                 return
+            if todo[0].config.search.time_limit is not None:
+                tasks = _fold_by_fold(of_cells)
             before = len(self.journal)
-            for task, results in execute(tasks, self.pool, self._admit_trials):
+            for task, results in execute(tasks, self.pool, lambda task: self._admit_trials(todo[task.number], task)):
                 self._file_trials(todo[task.number], task, results)
             self._refresh()
             if len(self.journal) == before:  # all that is missing is claimed by others
                 time.sleep(WAIT_SECONDS)
 
-    def _admit_trials(self, task: Task) -> Task:
+    def _admit_trials(self, cell: Cell, task: Task) -> Task:
         taken = set(self.claims.take_all(point.key for point in task.points if point.key not in self.journal))
         # Looked up once more after claiming: whoever held the claim filed the trial before giving it up.
         self._refresh()
         for key in taken & self.journal.keys():
             self.claims.release(key)
         taken -= self.journal.keys()
-        return task.of([point for point in task.points if point.key in taken])
+        mine = [point for point in task.points if point.key in taken]
+        over = {point.key: error for point in mine if (error := cell.over_limit(point, self.journal))}
+        # A setting that failed in one fold is out: its other folds would take the same time, and change nothing.
+        self._file_trials(
+            cell,
+            task.of([point for point in mine if point.key in over]),
+            [TrialRecord(key, error=error.removesuffix(NOT_TRIED) + NOT_TRIED) for key, error in over.items()],
+        )
+        return task.of([point for point in mine if point.key not in over])
 
     def _refresh(self) -> None:
         added, self.offset = self.folder.journal.read_from(self.offset)
@@ -153,6 +167,14 @@ class Coordinator:
         self.filed.add(cell.name)
         self.claims.release(cell.key)
         self.notify(RunEvent(cell.name, record))
+
+
+def _fold_by_fold(of_cells: Sequence[Sequence[Task]]) -> list[Task]:
+    """Return the tasks of cells, the first of each cell before the second of any: what fails in one fold is then known.
+
+    Cells of a data set have their tasks in the order of folds.
+    """
+    return [task for tasks in zip_longest(*of_cells) for task in tasks if task is not None]
 
 
 def _once(cells: Sequence[Cell], missing: Sequence[tuple[int, Sequence[Trial]]]) -> Iterator[tuple[int, list[Trial]]]:

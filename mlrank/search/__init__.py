@@ -2,6 +2,7 @@
 
 from mlrank.search.cluster import cluster_pool
 from mlrank.search.estimates import Estimate, Pilot, workers_that_fit
+from mlrank.search.limits import is_over_limit
 from mlrank.search.pools import Pool, local_pool, pools_ahead
 from mlrank.search.schedule import execute
 from mlrank.search.strategies import STRATEGIES, Plan, count_fits
@@ -24,6 +25,7 @@ __all__ = [
     "count_fits",
     "execute",
     "groups",
+    "is_over_limit",
     "local_pool",
     "pools_ahead",
     "workers_that_fit",

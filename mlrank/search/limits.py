@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
-__all__ = ["TimeLimit", "end_process_that_hangs", "time_limit"]
+__all__ = ["TimeLimit", "end_process_that_hangs", "is_over_limit", "time_limit"]
 
 AGAIN_SECONDS = 0.5
 # A process that is to end with a block that hangs does so at twice its limit, but not earlier than this after it.
 GRACE_SECONDS = 3.0
+# What errors of fits over the limit say, stored ones too.
+OVER = "took longer than the time limit"
 
 
 class TimeLimit(Exception):
@@ -20,6 +22,11 @@ class TimeLimit(Exception):
 
     def __init__(self, message: str = "the fit took longer than its time limit") -> None:
         super().__init__(message)
+
+
+def is_over_limit(error: str | None) -> bool:
+    """Return whether the stored error of a fit says that it took longer than it may."""
+    return error is not None and OVER in error
 
 
 @contextmanager
@@ -49,7 +56,7 @@ def time_limit(seconds: float | None) -> Iterator[None]:
             watch.end()
     except TimeLimit:
         watch.end()  # it may have arrived before the first was through
-        raise TimeLimit(f"the fit took longer than the time limit of {seconds:g} s") from None
+        raise TimeLimit(f"the fit {OVER} of {seconds:g} s") from None
     finally:
         if _last_words is not None:
             faulthandler.cancel_dump_traceback_later()

@@ -95,6 +95,29 @@ def test_a_fit_over_the_time_limit_fails_and_the_others_go_on(tmp_path, jobs):
     assert (record.status, record.search.n_failed) == ("done", 2)
 
 
+def test_a_point_over_the_time_limit_in_one_fold_is_not_tried_in_others(tmp_path):
+    text = f"{HEAD}methods:\n  A: {{{{solver: 'tests.experiment.small:Endless', shift: [1, 2, 0]}}}}\n"
+    text += "search: {{folds: 3, time_limit: 0.2}}\n"
+    config, seen = small_config(tmp_path, split="{kind: kfold, folds: 2}", text=text), []
+    run(config, tmp_path / "r", notify=seen.append)
+    trials = [event for event in seen if isinstance(event, TrialEvent)]
+    tried, not_tried = [], []
+    for event in trials:
+        if event.settings["shift"] == 1:
+            (not_tried if event.record.error.endswith("not tried in this one") else tried).append(event)
+    # One in each search; and all that fail otherwise are tried.
+    assert [event.run.split for event in tried] == ["r0f0", "r0f1"]
+    assert len(not_tried) == 4
+    assert all("the time limit of 0.2 s in another fold of the search" in event.record.error for event in not_tried)
+    others = [event.record.error for event in trials if event.settings["shift"] == 2]
+    assert len(others) == 6
+    assert all("this one always fails" in error for error in others)
+    # The first fold of each search comes before the second of any, so that workers side by side know it too.
+    assert [event.run.split for event in trials][::3] == ["r0f0", "r0f1"] * 3
+    for record in RunFolder.of(tmp_path / "r", "small").runs():
+        assert (record.searched, record.search.n_failed) == ({"shift": 0}, 6)
+
+
 def test_a_fit_that_hangs_is_ended_where_nothing_is_searched_too(tmp_path, monkeypatch):
     monkeypatch.setattr("mlrank.search.fits.COMPILE_SECONDS", 0.2)
     (record,) = run(one_method(tmp_path, "Endless', shift: 1", "{{time_limit: 0.2}}"), tmp_path / "r", 1).runs()

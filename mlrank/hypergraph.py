@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from mlrank.arrays import BoolArray, Features, FloatArray, as_dense, as_features, take_rows
+from mlrank.labels import LabelMatrix
 
 __all__ = [
     "EXPANSIONS",
@@ -77,7 +78,7 @@ def hyperedge_weights(X: Features, Y: BoolArray, nu: float) -> FloatArray:
     return weights
 
 
-def vertex_degree(Y: BoolArray, weights: FloatArray) -> FloatArray:
+def vertex_degree(Y: LabelMatrix, weights: FloatArray) -> FloatArray:
     """Return the row sums of H W H', shape (n_samples,): each row's similarity to all rows, itself included."""
     H = csr_array(Y, dtype=np.float64)
     degree: FloatArray = H @ (weights * Y.sum(axis=0))
@@ -105,7 +106,7 @@ def laplacian_gram(X: Features, Y: BoolArray, weights: FloatArray) -> FloatArray
     return result
 
 
-def expansion_factor(Y: BoolArray, expansion: str, weights: FloatArray) -> FloatArray:
+def expansion_factor(Y: LabelMatrix, expansion: str, weights: FloatArray) -> FloatArray | csr_array:
     """Return H0, (n_samples, n_labels), with S = H0 H0' the similarity of an expansion; S is never formed.
 
     Hypergraph spectral paper, eq. 3 (clique), 6 (star), 7 (zhou). For cca, S = Y(Y'Y)^+Y' of the centered labels and H0
@@ -114,39 +115,43 @@ def expansion_factor(Y: BoolArray, expansion: str, weights: FloatArray) -> Float
 
     Parameters
     ----------
+    Y : (n_samples, n_labels) labels; of sparse ones, for which there is no cca, the factor is sparse
     expansion : key of EXPANSIONS
     weights : (n_labels,) hyperedge weights, which cca has no place for
     """
     return EXPANSIONS[expansion](Y, weights)
 
 
-def _clique(Y: BoolArray, weights: FloatArray) -> FloatArray:
+def _clique(Y: LabelMatrix, weights: FloatArray) -> FloatArray | csr_array:
     return _normalized(Y, vertex_degree(Y, weights), np.sqrt(weights))
 
 
-def _star(Y: BoolArray, weights: FloatArray) -> FloatArray:
+def _star(Y: LabelMatrix, weights: FloatArray) -> FloatArray | csr_array:
     size = np.maximum(Y.sum(axis=0), 1)
     return _normalized(Y, Y @ (weights / size), np.sqrt(weights) / size)
 
 
-def _zhou(Y: BoolArray, weights: FloatArray) -> FloatArray:
+def _zhou(Y: LabelMatrix, weights: FloatArray) -> FloatArray | csr_array:
     return _normalized(Y, Y @ weights, np.sqrt(weights / np.maximum(Y.sum(axis=0), 1)))
 
 
-def _cca(Y: BoolArray, weights: FloatArray) -> FloatArray:
+def _cca(Y: LabelMatrix, weights: FloatArray) -> FloatArray | csr_array:
     basis, values, _ = np.linalg.svd(Y - Y.mean(axis=0), full_matrices=False)
     # A constant label leaves rounding noise, which must not count as a direction.
     found: FloatArray = basis[:, values > 1e-10 * max(values[0], 1e-3)]
     return found
 
 
-def _normalized(Y: BoolArray, degree: FloatArray, edge: FloatArray) -> FloatArray:
+def _normalized(Y: LabelMatrix, degree: FloatArray, edge: FloatArray) -> FloatArray | csr_array:
     root = np.sqrt(np.divide(1.0, degree, out=np.zeros(len(degree)), where=degree > 0))
+    if issparse(Y):
+        values = np.repeat(root, np.diff(Y.indptr)) * edge[Y.indices]
+        return csr_array((values, Y.indices, Y.indptr), shape=Y.shape)
     factor: FloatArray = Y * root[:, None] * edge
     return factor
 
 
-EXPANSIONS: dict[str, Callable[[BoolArray, FloatArray], FloatArray]] = {
+EXPANSIONS: dict[str, Callable[[LabelMatrix, FloatArray], FloatArray | csr_array]] = {
     "clique": _clique,
     "star": _star,
     "zhou": _zhou,

@@ -1,4 +1,4 @@
-"""The largest eigenvalues of a large symmetric positive semi-definite matrix, known by its products."""
+"""The largest eigenvalues of a symmetric positive semi-definite matrix; of a large one, known by its products."""
 
 from collections.abc import Callable
 
@@ -8,13 +8,49 @@ from scipy.linalg import eigh
 from mlrank.arrays import FloatArray
 from mlrank.linalg.bases import orthonormal_columns
 
-__all__ = ["largest_eigenpairs"]
+__all__ = ["largest", "largest_eigenpairs", "leading"]
 
 # Columns that are multiplied at once: an eigenvalue is found at once as often as it is repeated, up to this number.
 BLOCK = 8
 # Of the size of the matrix: directions that are this short are rounding.
 NOISE = 1e-13
 STEPS = 1000
+# Up to this size, or where more than a part of them are asked for, all eigenvectors are found at once.
+FEW, MOST_ASKED = 1000, 0.25
+
+
+def largest(matrix: FloatArray, count: int, noise: float) -> tuple[FloatArray, FloatArray]:
+    """Return the `count` largest eigenvalues and their vectors, largest first; those of `noise` of the first are zero.
+
+    Zero ones are left out. The largest entry of each vector is positive.
+    """
+    size = len(matrix)
+    count = min(count, size)
+    values, vectors = eigh(matrix, subset_by_index=[size - count, size - 1], driver="evr", check_finite=False)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    keep = values > max(noise * values[0], 0.0)
+    values, vectors = values[keep], vectors[:, keep]
+    peak = np.abs(vectors).argmax(axis=0)
+    return values, vectors * np.sign(vectors[peak, np.arange(len(values))])
+
+
+def leading(
+    product: Callable[[FloatArray], FloatArray],
+    matrix: Callable[[], FloatArray],
+    size: int,
+    count: int,
+    tol: float,
+    noise: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Return what `largest` does, by products with the matrix where it is large and few of its vectors are asked for.
+
+    `matrix` makes it where it is not; see `largest_eigenpairs` for `product` and `tol`.
+    """
+    if size <= FEW or count > MOST_ASKED * size:
+        return largest(matrix(), count, noise)
+    values, vectors = largest_eigenpairs(product, size, count, tol)
+    keep = values > noise * values[0]
+    return values[keep], vectors[:, keep]
 
 
 def largest_eigenpairs(

@@ -309,6 +309,9 @@ def test_sizes_decide_how_a_system_is_solved(monkeypatch):
     assert ways(0.0) == ["_direct"]
     assert ways(1e-3) == ["_iterate", "_direct", "_factorized"]
     monkeypatch.setattr(systems, "MEDIUM", 30)
+    assert ways(1e-3) == ["_iterate", "_direct", "_factorized"]
+    assert ways(0.0) == ["_iterate", "_long"]
+    monkeypatch.setattr(systems, "LARGE", 30)
     assert ways(1e-3) == ["_iterate", "_long"]
     assert ways(0.0) == ["_iterate", "_long"]
     assert ways(1e-3, kernel="rbf") == ["_iterate"]

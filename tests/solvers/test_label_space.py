@@ -6,11 +6,12 @@ from scipy.linalg import subspace_angles
 from scipy.sparse import csr_array
 
 from mlrank.kernels import KERNELS
+from mlrank.linalg.eigen import largest
 from mlrank.solvers import TrainingSet
 from mlrank.solvers.label_space.cplst import CPLST
 from mlrank.solvers.label_space.faie import FaIE
 from mlrank.solvers.label_space.plst import PLST
-from mlrank.solvers.label_space.space import HAT_BIASES, LabelSpaceSettings, label_space, largest
+from mlrank.solvers.label_space.space import HAT_BIASES, LabelSpaceSettings, label_space
 from tests.solvers.problems import random_problem
 
 SOLVERS = {"plst": PLST, "cplst": CPLST, "faie": FaIE}

@@ -18,7 +18,6 @@ from mlrank.models import Fit, Predictor
 from mlrank.models.predictor import restored
 from mlrank.scaling import SCALERS
 from mlrank.solvers import SOLVERS, TrainingSet, logistic
-from mlrank.solvers.label_space import sparse as sparse_space
 from mlrank.solvers.models import top_scores
 from mlrank.solvers.one_vs_rest import conjugate, rows
 from mlrank.thresholds import THRESHOLDS
@@ -141,8 +140,8 @@ def many_labels():
 
 def test_label_directions_of_many_labels_are_found_by_products(monkeypatch):
     X, Y = many_labels()
-    monkeypatch.setattr(sparse_space, "FEW_LABELS", 100)
-    monkeypatch.setattr(sparse_space, "largest", None)
+    monkeypatch.setattr(eigen, "FEW", 100)
+    monkeypatch.setattr(eigen, "largest", None)
     model = SOLVERS["plst"](n_components=6, lam=0.5).fit(TrainingSet(X, csr_array(Y)))
     monkeypatch.undo()
     dense = SOLVERS["plst"](n_components=6, lam=0.5).fit(TrainingSet(X, Y))
@@ -170,7 +169,7 @@ def test_label_directions_are_certified_apart_from_the_solver():
 
 def test_label_directions_that_were_not_reached_say_so(monkeypatch):
     X, Y = many_labels()
-    monkeypatch.setattr(sparse_space, "FEW_LABELS", 100)
+    monkeypatch.setattr(eigen, "FEW", 100)
     monkeypatch.setattr(eigen, "STEPS", 2)
     model = SOLVERS["plst"](n_components=6, lam=0.5).fit(TrainingSet(X, csr_array(Y)))
     M, V = scatter(Y), model.right

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.linalg import solve
 
 from mlrank.arrays import BoolArray, Features, FloatArray
+from mlrank.labels import LabelMatrix, label_counts
 from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta, TrainingSet
 from mlrank.solvers.binary_svm import BinarySVM
 
@@ -31,7 +32,7 @@ class LinearHead(NamedTuple):
     converged: bool
 
 
-def svm_head(Z: FloatArray, Y: BoolArray, C: float, loss: str, tol: float) -> LinearHead:
+def svm_head(Z: FloatArray, Y: LabelMatrix, C: float, loss: str, tol: float) -> LinearHead:
     """Fit a linear support vector machine for each label."""
     # Without any direction a machine is still its bias: one zero column.
     padded = Z if Z.shape[1] else np.zeros((len(Z), 1))
@@ -40,11 +41,12 @@ def svm_head(Z: FloatArray, Y: BoolArray, C: float, loss: str, tol: float) -> Li
     return LinearHead(arrays["coef"][:, : Z.shape[1]], arrays["intercept"], model.info.converged)
 
 
-def ridge_head(Z: FloatArray, Y: BoolArray, lam: float) -> LinearHead:
+def ridge_head(Z: FloatArray, Y: LabelMatrix, lam: float) -> LinearHead:
     """Minimize ``|ZB' + 1b' - Y|^2 + lam |B|^2`` with a free b and Y of 0 and 1."""
-    center, level = Z.mean(axis=0), Y.mean(axis=0)
+    center, level = Z.mean(axis=0), label_counts(Y) / len(Z)
     Zc = Z - center
-    coef = solve(Zc.T @ Zc + lam * np.eye(Z.shape[1]), Zc.T @ (Y - level), assume_a="pos").T
+    # Centered rows sum to zero, so that nothing would be left of centered labels' means.
+    coef = solve(Zc.T @ Zc + lam * np.eye(Z.shape[1]), (Y.T @ Zc).T, assume_a="pos").T
     return LinearHead(coef, level - coef @ center, True)
 
 

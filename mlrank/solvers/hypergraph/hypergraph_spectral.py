@@ -22,6 +22,12 @@ The rows are multiplied by sqrt(n_samples) after projection, before they are cla
 of about one, so that svm_C means the same for any number of rows.
 
 With `kernel` another than "linear", Xc are the centered rows in the kernel's feature space (the paper's future work).
+
+With `n_components` directions H is the first columns of that basis, those with the largest singular values in D: HH' is
+the best approximation of PSP of that rank. Sparse labels stay sparse then, without a kernel, with equal weights and the
+head "svm" or "ridge": H is found by products with them in the memory of some 6 n_components numbers for each label, its
+residual is part of `optimality`, and the model stays two factors. Of very many labels the head "ridge" takes one small
+system for all of them, and "svm" a machine for each.
 """
 
 from dataclasses import dataclass, replace
@@ -29,31 +35,34 @@ from typing import ClassVar
 
 import numpy as np
 
-from mlrank.arrays import BoolArray, Features, FloatArray, with_ones
-from mlrank.hypergraph import EXPANSIONS, expansion_factor, hyperedge_weights
+from mlrank.arrays import Features, FloatArray, with_ones
+from mlrank.hypergraph import EXPANSIONS, hyperedge_weights
 from mlrank.kernels import Kernel
-from mlrank.linalg import CenteredRows, center_columns, range_basis
+from mlrank.labels import LabelMatrix, dense_labels
+from mlrank.linalg import CenteredRows, center_columns
 from mlrank.solvers.base import (
     CertificateKind,
     TrainingSet,
     check_choices,
+    check_components,
     check_kernel,
     check_not_negative,
     check_positive,
+    n_components_of,
 )
 from mlrank.solvers.binary_svm import LOSSES
 from mlrank.solvers.hypergraph.heads import HEADS, LinearHead, NeighborModel, ridge_head, svm_head
 from mlrank.solvers.hypergraph.systems import (
     BACKENDS,
-    MEDIUM,
+    LARGE,
     HypergraphDirections,
     RidgeSystem,
-    Target,
     exact_directions,
     lstsq_directions,
     printed_directions,
 )
-from mlrank.solvers.models import KernelModel, KernelProjection, LinearModel, Projection
+from mlrank.solvers.hypergraph.targets import Target, sparse_target, target
+from mlrank.solvers.models import KernelModel, KernelProjection, LinearModel, LowRankModel, Projection
 from mlrank.solvers.scales import scale_notes
 
 __all__ = [
@@ -123,6 +132,9 @@ class HypergraphSpectral:
         For method "lstsq", as many targets as the factor's rank, or n_labels as printed, the rest arbitrary.
     scale : {"metric", "unit"}
         For method "exact", columns of W with W'(Xc'Xc + lam I)W = I, or of length one.
+    n_components : int, float or None
+        Directions of the labels that are kept, those with the largest singular values; a number below 1 is a part of
+        the labels, rounded half up, at least 1; None keeps all. Those of the expansion "cca" are all alike.
     tol : float
         Relative residual at which to stop.
     max_iter : int
@@ -154,12 +166,14 @@ class HypergraphSpectral:
     center_H0: bool = True
     fill: str = "rank"
     scale: str = "metric"
+    n_components: int | float | None = None
     tol: float = 1e-6
     max_iter: int = 1000
 
     SHARED: ClassVar[tuple[str, ...]] = ("kernel", "gamma", "degree", "coef0", "bias", "backend")
     USES_UNLABELED: ClassVar[bool] = False
     TRANSDUCTIVE: ClassVar[bool] = False
+    SPARSE_LABELS: ClassVar[bool] = True
     CERTIFICATE: ClassVar[CertificateKind | None] = "residual"
     LOADS: ClassVar[tuple[str, ...]] = ("numba", "scikit-learn")
 
@@ -169,6 +183,10 @@ class HypergraphSpectral:
         check_kernel(self)
         check_choices(self, CHOICES)
         self._check_together()
+        if self.n_components is not None:
+            check_components(self)
+            if self.expansion == "cca" or self.fill == "k":
+                raise ValueError(f"n_components goes with no expansion 'cca' or fill 'k', found {self.n_components!r}")
 
     def _check_together(self) -> None:
         exact_only = (("algorithm", "printed"), ("scale", "unit"))
@@ -198,30 +216,45 @@ class HypergraphSpectral:
         if self.kernel != "linear":
             return float(n_samples) ** 2 * (n_features + n_samples), 24.0 * n_samples**2
         smaller = min(n_samples, n_features)
+        kept = n_labels if self.n_components is None else min(n_components_of(self.n_components, n_labels), n_labels)
         # A direct solution up to this size, products with all targets beyond.
-        width = smaller if smaller <= MEDIUM else ITERATIONS * n_labels
-        gram = 16.0 * smaller**2 if smaller <= MEDIUM else 0.0
-        return float(n_samples) * n_features * width, gram + 32.0 * (n_samples + n_features) * n_labels
+        width = smaller if smaller <= LARGE else ITERATIONS * kept
+        gram = 16.0 * smaller**2 if smaller <= LARGE else 0.0
+        of_labels = 48.0 * n_labels * kept if kept < n_labels else 0.0
+        return float(n_samples) * n_features * width, gram + 32.0 * (n_samples + n_features) * kept + of_labels
 
-    def fit(self, train: TrainingSet, prepared: RidgeSystem | None = None) -> LinearModel | KernelModel | NeighborModel:
-        """Project the rows of `train` and fit the head to them."""
+    def fit(
+        self, train: TrainingSet, prepared: RidgeSystem | None = None
+    ) -> LinearModel | LowRankModel | KernelModel | NeighborModel:
+        """Project the rows of `train` and fit the head to them.
+
+        Raises
+        ------
+        UserError
+            If labels are sparse, and dense ones, which these settings need, take more memory than there is.
+        """
         projection = self.fit_projection(train, prepared)
         root, info = np.sqrt(train.n_samples), projection.info
         Z = root * projection.transform(train.X)
         if self.head == "knn":
             near = min(self.n_neighbors, train.n_samples)
             notes = info.notes + scale_notes(train, info.converged)
-            return NeighborModel(projection, Z / root, train.dense_Y, near, replace(info, notes=notes))
-        head = self._linear_head(Z, train.dense_Y)
+            return NeighborModel(projection, Z / root, self._labels(train), near, replace(info, notes=notes))
+        head = self._linear_head(Z, self._labels(train))
         converged = info.converged and head.converged
         info = replace(info, converged=converged, notes=info.notes + scale_notes(train, converged))
+        if isinstance(projection, Projection) and self._keeps_sparse(train):
+            return projection.factored_model(root * head.coef, head.intercept, info)
         return projection.model(root * head.coef, head.intercept, info)
 
     def fit_projection(self, train: TrainingSet, prepared: RidgeSystem | None = None) -> Projection | KernelProjection:
         """Find the directions of `train` alone; what comes back has ``.transform(X)``."""
         system = self.prepare(train) if prepared is None else prepared
-        target = self._target(train)
-        found = self._directions(system, target)
+        targets = self._target(train)
+        found = self._directions(system, targets)
+        if targets.error > found.info.optimality:
+            info = replace(found.info, optimality=targets.error, converged=targets.error <= self.tol)
+            found = found._replace(info=info)
         if system.rows is None:
             # k(x) is centered by the mean row of K on one side, and by the coefficients themselves on the other.
             dual = center_columns(found.coef)
@@ -232,32 +265,44 @@ class HypergraphSpectral:
             return Projection(found.coef[:-1], found.coef[-1], found.eigenvalues, found.info)
         offset = -(system.rows.mean @ found.coef)
         if self.method == "lstsq":
-            offset += target.mean
+            offset += targets.mean
         return Projection(found.coef, offset, found.eigenvalues, found.info)
 
-    def _target(self, train: TrainingSet) -> Target:
-        weights = np.ones(train.n_labels)
-        if self.weights == "distance":
-            weights = hyperedge_weights(train.X, train.dense_Y, self.nu)
-        factor = expansion_factor(train.dense_Y, self.expansion, weights)
-        if self.center_H0:
-            factor = center_columns(factor)
-        basis, values = range_basis(factor, full=self.fill == "k")
-        return Target(basis, values)
+    def _keeps_sparse(self, train: TrainingSet) -> bool:
+        """Return whether labels stay sparse; else settings need dense ones."""
+        linear, head = self.kernel == "linear", self.head in ("svm", "ridge")
+        return train.has_sparse_labels and self.n_components is not None and linear and head and self.weights == "equal"
 
-    def _directions(self, system: RidgeSystem, target: Target) -> HypergraphDirections:
+    def _labels(self, train: TrainingSet) -> LabelMatrix:
+        if self._keeps_sparse(train):
+            return train.sparse_Y
+        hint = "a number of n_components with kernel 'linear', weights 'equal' and head 'svm' or 'ridge' needs none"
+        return dense_labels(train.Y, "dense labels, which these settings need,", hint)
+
+    def _target(self, train: TrainingSet) -> Target:
+        Y, count = self._labels(train), None
+        weights = np.ones(train.n_labels)
+        if self.n_components is not None:
+            count = n_components_of(self.n_components, train.n_labels)
+            if self._keeps_sparse(train):
+                return sparse_target(Y, self.expansion, weights, self.center_H0, count)
+        if self.weights == "distance":
+            weights = hyperedge_weights(train.X, Y, self.nu)
+        return target(Y, self.expansion, weights, self.center_H0, self.fill == "k", count)
+
+    def _directions(self, system: RidgeSystem, targets: Target) -> HypergraphDirections:
         if self.algorithm == "printed":
-            return printed_directions(system, target, self.lam, self.scale == "unit", self.tol)
+            return printed_directions(system, targets, self.lam, self.scale == "unit", self.tol)
         # Targets of the same name share a basis between values of lam.
-        name = f"{self.expansion} {self.weights} {self.nu} {self.center_H0} {self.fill}"
+        name = f"{self.expansion} {self.weights} {self.nu} {self.center_H0} {self.fill} {self.n_components}"
         if self.method == "lstsq":
-            return lstsq_directions(system, target, self.lam, self.tol, self.max_iter, name)
-        return exact_directions(system, target, self.lam, self.scale == "unit", self.tol, self.max_iter, name)
+            return lstsq_directions(system, targets, self.lam, self.tol, self.max_iter, name)
+        return exact_directions(system, targets, self.lam, self.scale == "unit", self.tol, self.max_iter, name)
 
     def _kernel_of(self, X: Features) -> FloatArray:
         return Kernel.of(self)(X, X)
 
-    def _linear_head(self, Z: FloatArray, Y: BoolArray) -> LinearHead:
+    def _linear_head(self, Z: FloatArray, Y: LabelMatrix) -> LinearHead:
         if self.head == "ridge":
             return ridge_head(Z, Y, self.ridge_lam)
         return svm_head(Z, Y, self.svm_C, self.svm_loss, self.svm_tol)

@@ -18,15 +18,15 @@ from scipy.sparse import issparse
 from mlrank.arrays import FloatArray
 from mlrank.linalg import BlockLanczos, CenteredRows, GramOperator, SymmetricOperator, block_cg, range_basis
 from mlrank.solvers.base import FitInfo
+from mlrank.solvers.hypergraph.targets import Target
 from mlrank.solvers.ridge import GRADED_SIDE, RidgeSpace, linear_space
 
 __all__ = [
     "BACKENDS",
-    "MEDIUM",
+    "LARGE",
     "HypergraphDirections",
     "RidgeSystem",
     "Solved",
-    "Target",
     "exact_directions",
     "lstsq_directions",
     "printed_directions",
@@ -35,8 +35,10 @@ __all__ = [
 BACKENDS = ("auto", "direct", "iterative")
 # Up to this size the smaller Gram matrix is decomposed once, which then serves every lam in no time.
 SMALL = 400
-# Up to this size it is decomposed for lam = 0, where the rank matters, and may be factorized for another lam.
+# Up to this size it is decomposed for lam = 0, where the rank matters.
 MEDIUM = 4000
+# Up to this size it may be factorized for another lam.
+LARGE = 10_000
 # Nanoseconds, measured, of what the choice between iterating and factorizing rests on: a multiplication and addition of
 # sparse rows with a block, of dense rows, of two blocks (the dozen or two of a step), and of two sparse rows; the
 # factorization for each cube of the size, and passes over the Gram matrix for each square.
@@ -208,7 +210,7 @@ class RidgeSystem:
         found = self._iterate(H, lam, tol, max_iter, dual, name)
         if found is not None:
             return found
-        if self.backend == "auto" and smaller <= MEDIUM:
+        if self.backend == "auto" and lam > 0 and smaller <= LARGE:
             return self._direct(H, lam)
         return self._long(H, lam, tol, max_iter, dual)
 
@@ -277,7 +279,7 @@ class RidgeSystem:
         size, width = H.shape[0] if dual else self.shape[1], H.shape[1]
         columns = min(size // 2, BASIS_BYTES // (8 * size))
         worth = np.inf
-        if self.backend == "auto" and lam > 0 and min(self.shape) <= MEDIUM:
+        if self.backend == "auto" and lam > 0 and min(self.shape) <= LARGE:
             worth = PATIENCE * self._factorization_cost(dual) / self._step_cost(dual, width)
         found = basis.solve(lam, tol, min(max_iter, max(columns // width, 1)), worth)
         if found is None:
@@ -335,25 +337,6 @@ class RidgeSystem:
 
 # Eigenvalues below this part of the largest carry no direction.
 RANK_TOLERANCE = 1e-10
-
-
-class Target(NamedTuple):
-    """H0 = basis @ diag(values) @ V', its basis orthonormal.
-
-    Parameters
-    ----------
-    basis : (n_samples, r) ndarray
-    values : (r,) ndarray, largest first
-    """
-
-    basis: FloatArray
-    values: FloatArray
-
-    @property
-    def mean(self) -> FloatArray:
-        """Mean of the targets; zero where the factor was centered."""
-        mean: FloatArray = self.basis.mean(axis=0)
-        return mean
 
 
 class HypergraphDirections(NamedTuple):

@@ -26,6 +26,7 @@ import numpy as np
 
 from mlrank.arrays import FloatArray
 from mlrank.kernels import Kernel
+from mlrank.linalg.eigen import largest
 from mlrank.solvers.base import (
     CertificateKind,
     TrainingSet,
@@ -40,7 +41,6 @@ from mlrank.solvers.label_space.space import (
     eigen_error,
     fit_info,
     label_space,
-    largest,
     signs,
     solved,
     truncated,

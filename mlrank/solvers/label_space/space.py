@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg import eigh
 
 from mlrank.arrays import Features, FloatArray, with_ones
 from mlrank.kernels import Kernel
 from mlrank.linalg import CenteredRows
+from mlrank.linalg.eigen import largest
 from mlrank.solvers.base import FitInfo, TrainingSet, check_choices, check_components, check_kernel, n_components_of
 from mlrank.solvers.models import KernelModel, LinearModel
 from mlrank.solvers.ridge import TOL, Ridge, RidgeSpace, better_of, check_penalty, kernel_space, linear_space
@@ -27,7 +27,6 @@ __all__ = [
     "eigen_error",
     "fit_info",
     "label_space",
-    "largest",
     "project",
     "signs",
     "solved",
@@ -174,21 +173,6 @@ def _space(X: Features, kernel: Kernel, bias: str) -> RidgeSpace:
 def signs(train: TrainingSet) -> FloatArray:
     """Return the labels as +1 and -1."""
     return np.where(train.dense_Y, 1.0, -1.0)
-
-
-def largest(matrix: FloatArray, count: int, noise: float) -> tuple[FloatArray, FloatArray]:
-    """Return the `count` largest eigenvalues and their vectors, largest first; those of `noise` of the first are zero.
-
-    Zero ones are left out. The largest entry of each vector is positive.
-    """
-    size = len(matrix)
-    count = min(count, size)
-    values, vectors = eigh(matrix, subset_by_index=[size - count, size - 1], driver="evr", check_finite=False)
-    values, vectors = values[::-1], vectors[:, ::-1]
-    keep = values > max(noise * values[0], 0.0)
-    values, vectors = values[keep], vectors[:, keep]
-    peak = np.abs(vectors).argmax(axis=0)
-    return values, vectors * np.sign(vectors[peak, np.arange(len(values))])
 
 
 def truncated(requested: int, found: int, what: str) -> tuple[str, ...]:

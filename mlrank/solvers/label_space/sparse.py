@@ -14,17 +14,15 @@ from scipy.sparse import csr_array
 from mlrank.arrays import FloatArray, IntArray
 from mlrank.labels import label_counts
 from mlrank.linalg import CenteredRows
-from mlrank.linalg.eigen import largest_eigenpairs
+from mlrank.linalg.eigen import leading
 from mlrank.room import check_room
 from mlrank.solvers.base import TrainingSet, n_components_of
-from mlrank.solvers.label_space.space import LabelSpaceSettings, eigen_error, fit_info, largest, truncated
+from mlrank.solvers.label_space.space import LabelSpaceSettings, eigen_error, fit_info, truncated
 from mlrank.solvers.models import LowRankModel
 from mlrank.solvers.ridge import RidgeSpace, linear_space
 
 __all__ = ["SparseLabelSpace", "project_sparse", "sparse_label_space"]
 
-# Up to so many labels, or where more than a part of them are asked for, all eigenvectors are found at once.
-FEW_LABELS, MOST_DIRECTIONS = 1000, 0.25
 # Residual of eigenvectors, relative to the largest eigenvalue; the certificate counts it a hundred times.
 EXACT = 1e-9
 
@@ -77,15 +75,15 @@ class SparseLabelSpace:
             If they need more memory than there is.
         """
         size, noise = len(self.mixed), len(self.shares) * np.finfo(np.float64).eps
-        if size <= FEW_LABELS or requested > MOST_DIRECTIONS * size:
-            hint = "a smaller n_components (a number of directions, such as 100) needs less"
-            check_room(32.0 * size**2, f"all directions of {size} labels", hint=hint)
-            share = self.shares[self.mixed]
-            scatter = (self.columns @ self.marks).toarray() - np.outer(len(self.marks.indptr[1:]) * share, share)
-            return largest(4.0 * scatter, requested, noise)
-        values, V = largest_eigenpairs(self.scattered, size, requested, EXACT)
-        keep = values > noise * values[0]
-        return values[keep], V[:, keep]
+        return leading(self.scattered, self._scatter, size, requested, EXACT, noise)
+
+    def _scatter(self) -> FloatArray:
+        size, share = len(self.mixed), self.shares[self.mixed]
+        hint = "a smaller n_components (a number of directions, such as 100) needs less"
+        check_room(32.0 * size**2, f"all directions of {size} labels", hint=hint)
+        scatter = (self.columns @ self.marks).toarray() - np.outer(self.marks.shape[0] * share, share)
+        found: FloatArray = 4.0 * scatter
+        return found
 
 
 def sparse_label_space(train: TrainingSet) -> SparseLabelSpace:

@@ -10,7 +10,7 @@ from mlrank.arrays import Features, FloatArray, as_features
 from mlrank.kernels import Kernel
 from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta
 from mlrank.solvers.models.kernel import KernelModel
-from mlrank.solvers.models.linear import LinearModel
+from mlrank.solvers.models.linear import LinearModel, LowRankModel
 from mlrank.solvers.models.transductive import TransductiveModel
 
 __all__ = [
@@ -44,6 +44,11 @@ class Projection:
     def model(self, coef: FloatArray, intercept: FloatArray, info: FitInfo) -> LinearModel:
         """Return the linear model that equals a linear classifier of projected rows."""
         return LinearModel(coef @ self.coef.T, intercept + coef @ self.offset, info)
+
+    def factored_model(self, coef: FloatArray, intercept: FloatArray, info: FitInfo) -> LowRankModel:
+        """Return the same with its weights left as two factors, for very many labels."""
+        objectives = np.array([info.objective])
+        return LowRankModel(self.coef, coef, intercept + coef @ self.offset, coef.shape[1], objectives, info)
 
     def arrays(self) -> ModelArrays:
         """Return the arrays that define the projection."""

@@ -36,7 +36,9 @@ def compare(
     method: Methods = None,
     control: Annotated[
         str | None,
-        typer.Option("--control", metavar="NAME", help="Compare with this method. Default: the best."),
+        typer.Option(
+            "--control", metavar="NAME", help="Compare with this method. Default: the best; beside --with, yours."
+        ),
     ] = None,
     alpha: Annotated[float, typer.Option("--alpha", min=0.0001, max=0.5, help="Level of the tests.")] = 0.05,
     rope: Annotated[
@@ -66,6 +68,9 @@ def compare(
 
     Several metrics are shown as one table of mean ranks (of means, on one data set) with the test of each; --metric
     shows the tests of one metric, --details the tests of all.
+
+    Beside published results (--with) the pairs of the control alone are tested: by default the first method of your
+    own configuration against each published one.
 
     Examples:
 
@@ -139,10 +144,14 @@ def _compared(
     repeats, left_out = gather(stored.in_metrics([metric], {control, *(methods or ())}), metric, methods)
     left_out = [*stored.notes, *left_out]
     found = _Compared(metric, left_out)
+    if control is None and stored.published:
+        control = next((method for method in stored.own_methods if method in repeats[0].methods), None)
     if len(repeats) > 1:
-        found.datasets = compare_datasets(repeats, control=control, alpha=alpha, rope=rope)
+        found.datasets = compare_datasets(
+            repeats, control=control, alpha=alpha, rope=rope, against_control=stored.published
+        )
     for part in repeats:
-        over = compare_splits(part, control=control, alpha=alpha, rope=rope)
+        over = compare_splits(part, control=control, alpha=alpha, rope=rope, against_control=stored.published)
         found.splits.append(over)
         best = any(record.n_best is not None for by_method in part.records for record in by_method.values())
         if labels and best:

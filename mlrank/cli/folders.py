@@ -41,6 +41,12 @@ class Stored:
     notes: list[str] = field(default_factory=list)
     published: bool = False
 
+    @property
+    def own_methods(self) -> list[str]:
+        """The methods of the folders, in the order of their configurations, and none of the published ones."""
+        configs = [folder.read_config() for folder in self.folders.values()]
+        return list(dict.fromkeys(method for config in configs for method in config["methods"]))
+
     def in_metrics(self, columns: Sequence[str], named: Collection[str | None] = ()) -> "list[RunRecord]":
         """Return the records to compare in some metrics and costs; see `mlrank.benchmark.in_metrics`."""
         from mlrank.benchmark import in_metrics

@@ -106,7 +106,13 @@ class OverDatasets:
 
 
 def compare_datasets(
-    found: Sequence[Repeats], *, control: str | None = None, alpha: float = 0.05, rope: float = 0.01, seed: int = 0
+    found: Sequence[Repeats],
+    *,
+    control: str | None = None,
+    alpha: float = 0.05,
+    rope: float = 0.01,
+    seed: int = 0,
+    against_control: bool = False,
 ) -> OverDatasets:
     """Compare methods by their means over the splits of each data set.
 
@@ -117,6 +123,7 @@ def compare_datasets(
     alpha : level of the tests
     rope : differences from -rope to rope are practically 0
     seed : of the draws of the Bayesian test
+    against_control : whether the control's pairs alone are tested, and Holm's correction is over these
 
     Raises
     ------
@@ -155,7 +162,15 @@ def compare_datasets(
         control=methods[place],
         control_was_named=control is not None,
         against_control=_against(methods, mean_ranks, place, n) if overall else (),
-        pairs=_pairs(methods, scores if higher else -scores, mean_ranks if overall else None, alpha, rope, seed),
+        pairs=_pairs(
+            methods,
+            pairs_of(k, place if against_control else None),
+            scores if higher else -scores,
+            mean_ranks if overall else None,
+            alpha,
+            rope,
+            seed,
+        ),
         rope=rope,
         n_equal=int(np.count_nonzero(np.ptp(ranks, axis=1) == 0)),
         notes=tuple(note for repeats in found for note in repeats.notes),
@@ -178,10 +193,21 @@ def _against(methods: Sequence[str], mean_ranks: FloatArray, place: int, n: int)
     )
 
 
+def pairs_of(n_methods: int, control: int | None) -> list[tuple[int, int]]:
+    """Return all pairs of places, or those of the control alone."""
+    pairs = combinations(range(n_methods), 2)
+    return [pair for pair in pairs if control is None or control in pair]
+
+
 def _pairs(
-    methods: Sequence[str], turned: FloatArray, mean_ranks: FloatArray | None, alpha: float, rope: float, seed: int
+    methods: Sequence[str],
+    places: Sequence[tuple[int, int]],
+    turned: FloatArray,
+    mean_ranks: FloatArray | None,
+    alpha: float,
+    rope: float,
+    seed: int,
 ) -> tuple[DatasetPair, ...]:
-    places = list(combinations(range(len(methods)), 2))
     tests = [signed_rank(turned[:, i] - turned[:, j]) for i, j in places]
     corrected = iter(holm([test.p for test in tests if test]))
     apart = None if mean_ranks is None else nemenyi(mean_ranks, turned.shape[0])

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from mlrank.errors import UserError
 from mlrank.metrics import METRICS, measure, own_names
 from mlrank.records.run import RunRecord
 from mlrank.stats.bayes import Beliefs, bayes_t
-from mlrank.stats.datasets import check_control
+from mlrank.stats.datasets import check_control, pairs_of
 from mlrank.stats.gather import Repeats
 from mlrank.stats.paired import ResampledT, SignedRank, mcnemar, resampled_t, signed_rank
 from mlrank.stats.ranks import holm
@@ -169,7 +168,7 @@ def _pairs(
     repeats: Repeats, turned: FloatArray, alpha: float, rope: float, control: int | None
 ) -> tuple[SplitPair, ...]:
     """Compare all pairs of methods, or those of the control alone."""
-    places = [pair for pair in combinations(range(len(repeats.methods)), 2) if control is None or control in pair]
+    places = pairs_of(len(repeats.methods), control)
     differences = [turned[:, i] - turned[:, j] for i, j in places]
     tests = [resampled_t(d, repeats.test_share, 1 - alpha) for d in differences]
     corrected = iter(holm([test.p for test in tests if test]))

@@ -112,6 +112,11 @@ def test_own_method_is_run_on_the_published_rows_and_compared(made, tmp_path, ca
     shown = capsys.readouterr().out
     assert "kNN" in shown
     assert "tuned" not in shown
+    # One's own method is set against each published one, and these are not compared with one another.
+    app(["compare", run, "--with", "benchmark", "--metric", "f1_macro"], standalone_mode=False)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "ml_knn (control)" in shown
+    assert (shown.count("corrected resampled t"), shown.count("after Holm over 5 pairs")) == (5, 5)
     app(["compare", run, "--with", "benchmark", "--metric", "lrap", "--control", "ml_knn tuned"], standalone_mode=False)
     assert "PLST tuned" not in (shown := capsys.readouterr().out)
     assert "ml_knn tuned" in shown

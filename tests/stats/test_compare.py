@@ -145,6 +145,17 @@ def test_differences_are_turned_so_that_above_zero_the_first_is_better():
     assert up.beliefs.second > 0.9
 
 
+def test_pairs_of_the_control_alone_are_corrected_over_these():
+    scores = spread(0.5, 0.7, 0.6)
+    every, found = compared(scores, control="C"), compared(scores, control="C", against_control=True)
+    assert [(pair.first, pair.second) for pair in found.pairs] == [("A", "C"), ("B", "C")]
+    assert [pair.p_holm for pair in found.pairs] == [2 * 2 / 2**7] * 2
+    alike = {(pair.first, pair.second): pair for pair in every.pairs}
+    for pair in found.pairs:
+        same = alike[pair.first, pair.second]
+        assert (pair.wilcoxon, pair.difference, pair.p_nemenyi) == (same.wilcoxon, same.difference, same.p_nemenyi)
+
+
 def test_pairs_are_corrected_together():
     found = compared(spread(0.5, 0.7, 0.6))
     assert [pair.wilcoxon.p for pair in found.pairs] == [2 / 2**7] * 3

@@ -120,11 +120,14 @@ class Cell:
 
     def trial(self, index: int, fold: int, fraction: float = 1.0) -> Point:
         """Return a grid point as a fit on (a fraction of) the training rows of a fold."""
-        trial = Trial(index, fold, fraction)
+        return self.point_of(Trial(index, fold, fraction))
+
+    def point_of(self, trial: Trial) -> Point:
+        """Return what `trial` does, of a trial."""
         if trial not in self._points:
             search = self.config.search
-            place = TrialPlace(fold, search.folds, search.stratified, search.metric, fraction)
-            point = self._fit(index).point(self.fit_inputs, place)
+            place = TrialPlace(trial.fold, search.folds, search.stratified, search.metric, trial.fraction)
+            point = self._fit(trial.place).point(self.fit_inputs, place)
             self._points[trial] = point
             self._places[point.key] = trial
         return self._points[trial]
@@ -202,7 +205,7 @@ class Cell:
             points = dict.fromkeys(self.equivalent[i] for i in stage.points)
             trials = [Trial(i, fold, stage.fraction) for fold in self.searched_folds for i in points]
             asked |= dict.fromkeys(trials)
-            missing = tuple(trial for trial in trials if self.trial(*trial).key not in journal)
+            missing = tuple(trial for trial in trials if self.point_of(trial).key not in journal)
             if missing:
                 return Outcome(missing, tuple(asked), None, None)
             values = [self._mean(i, stage.fraction, journal) for i in stage.points]
@@ -225,7 +228,7 @@ class Cell:
         """Yield tasks for trials, one for each fold and preparation; `number` comes back with their results."""
         by_fold: dict[tuple[int, float], list[Point]] = {}
         for trial in trials:
-            by_fold.setdefault((trial.fold, trial.fraction), []).append(self.trial(*trial))
+            by_fold.setdefault((trial.fold, trial.fraction), []).append(self.point_of(trial))
         for (fold, fraction), points in by_fold.items():
             train, test = self.folds[fold]
             rows = self._part(train, fraction)

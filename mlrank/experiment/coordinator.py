@@ -55,7 +55,7 @@ class Coordinator:
         made: set[str] = set()
         for cell in todo:
             outcome = cell.outcome(self.journal)
-            keys = {cell.trial(*trial).key for trial in outcome.missing}
+            keys = {cell.point_of(trial).key for trial in outcome.missing}
             yield 1 if keys <= made else 1 + cell.n_trials - (len(outcome.asked) - len(outcome.missing))
             made |= keys
 
@@ -156,7 +156,7 @@ class Coordinator:
 
     def _file_failed_search(self, cell: Cell) -> None:
         outcome = cell.outcome(self.journal)
-        errors = [self.journal[cell.trial(*trial).key].error for trial in outcome.asked]
+        errors = [self.journal[cell.point_of(trial).key].error for trial in outcome.asked]
         undefined = f"{cell.config.search.metric} was undefined for every grid point in every fold"
         failure = Refit(software_info(), error=next(filter(None, errors), undefined))
         self._store(cell, run_record(cell, outcome, self.journal, failure), failure)
@@ -181,6 +181,6 @@ def _once(cells: Sequence[Cell], missing: Sequence[tuple[int, Sequence[Trial]]])
     """Yield the trials that cells miss, each with the first cell that misses it."""
     given: set[str] = set()
     for number, trials in missing:
-        keys = [cells[number].trial(*trial).key for trial in trials]
+        keys = [cells[number].point_of(trial).key for trial in trials]
         yield number, [trial for trial, key in zip(trials, keys, strict=True) if key not in given]
         given.update(keys)

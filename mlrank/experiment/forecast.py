@@ -118,7 +118,7 @@ def _what_is_fitted(cell: Cell, pilot: Pilot) -> str:
 def _of_cell(cell: Cell, pilot: Pilot, journal: Mapping[str, TrialRecord], is_fitted: bool) -> CellForecast:
     outcome = cell.outcome(journal)
     shown = () if cell.shares else dict.fromkeys((*outcome.asked, *outcome.missing))
-    asked = [(trial, cell.trial(*trial)) for trial in shown]
+    asked = [(trial, cell.point_of(trial)) for trial in shown]
     fits = [ForecastFit(trial.fold, point.all_settings, point.key in journal) for trial, point in asked]
     trials = [journal[point.key] for _, point in asked if point.key in journal]
     times = [trial.seconds for trial in trials if trial.time.fit is not None]

@@ -17,7 +17,7 @@ def run_record(cell: Cell, outcome: Outcome, journal: Mapping[str, TrialRecord],
     """Return the record of a cell's run: of the grid point that its search chose, or of a search that chose none."""
     method, grid = cell.method, cell.grid[outcome.chosen or 0]
     solver = cell.chain.build(cell.refit(outcome.chosen or 0))
-    trials = [journal[cell.trial(*trial).key] for trial in outcome.asked]
+    trials = [journal[cell.point_of(trial).key] for trial in outcome.asked]
     return RunRecord(
         experiment=cell.config.name,
         dataset=_data_info(cell, refit),

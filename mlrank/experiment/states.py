@@ -57,7 +57,7 @@ def _state(
 ) -> RunState:
     record = folder.find_run(*cell.name)
     outcome = cell.outcome(journal)
-    keys = [cell.trial(*trial).key for trial in outcome.asked]
+    keys = [cell.point_of(trial).key for trial in outcome.asked]
     trials = [journal[key] for key in keys if key in journal]
     errors = [trial.reason for trial in trials if trial.error]
     if record is not None and record.key == cell.key:

@@ -18,6 +18,19 @@ from mlrank.records import Journal, TrialRecord, WorkLocks, held_keys, journal, 
 from mlrank.records.locks import SILENT_SECONDS
 
 
+@pytest.fixture(params=["links", "no links"])
+def any_file_system(request, monkeypatch):
+    """One where a file can have a second name, and one where it cannot."""
+
+    def refused(*args):
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    if request.param == "no links":
+        monkeypatch.setattr(locks.os, "link", refused)
+    return request.param
+
+
+@pytest.mark.usefixtures("any_file_system")
 def test_a_claim_has_one_owner_until_it_is_released(tmp_path):
     folder = tmp_path / "claims"
     with WorkLocks(folder) as first, WorkLocks(folder) as second:
@@ -30,6 +43,7 @@ def test_a_claim_has_one_owner_until_it_is_released(tmp_path):
     assert not folder.exists()
 
 
+@pytest.mark.usefixtures("any_file_system")
 def test_the_end_of_an_owner_frees_its_claims(tmp_path):
     folder = tmp_path / "claims"
     with WorkLocks(folder) as second:
@@ -37,6 +51,13 @@ def test_the_end_of_an_owner_frees_its_claims(tmp_path):
             first.take("a")
             assert not second.take("a")
         assert second.take("a")
+
+
+def test_a_claim_is_no_new_file_where_a_file_can_have_two_names(tmp_path):
+    folder = tmp_path / "claims"
+    with WorkLocks(folder) as here:
+        here.take_all(["a", "b"])
+        assert {(folder / name).stat().st_ino for name in ("a", "b", here.owner)} == {(folder / "a").stat().st_ino}
 
 
 def dead_claims(folder):
@@ -67,7 +88,8 @@ def test_a_stale_claim_is_looked_at_again_under_the_lock(tmp_path, monkeypatch):
         with processes.locked(path):
             if not waited:
                 waited.append(path)
-                (folder / "a").write_text(other.owner)
+                (folder / "a").unlink()
+                os.link(folder / other.owner, folder / "a")
             yield
 
     with WorkLocks(folder) as here, WorkLocks(folder) as other:
@@ -75,7 +97,7 @@ def test_a_stale_claim_is_looked_at_again_under_the_lock(tmp_path, monkeypatch):
         monkeypatch.setattr(locks, "locked", after_another)
         assert not here.take("a")
         assert waited == [tmp_path / ".lock"]
-        assert (folder / "a").read_text() == other.owner
+        assert json.loads((folder / "a").read_text())["owner"] == other.owner
         monkeypatch.undo()
 
 
@@ -202,6 +224,7 @@ def test_a_full_disk_leaves_no_claim_without_owner(tmp_path, monkeypatch):
         def full(*args):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
+        monkeypatch.setattr("mlrank.records.locks.os.link", full)
         monkeypatch.setattr("mlrank.records.locks.os.write", full)
         with pytest.raises(UserError, match="cannot claim work: no space left on device"):
             here.take("a")
@@ -261,14 +284,15 @@ def test_processes_that_append_at_once_lose_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_while_a_claim_is_made_leaves_none(tmp_path, monkeypatch, number):
+def test_an_interrupt_while_a_claim_is_made_leaves_none(tmp_path, monkeypatch, number, any_file_system):
     folder = tmp_path / "claims"
-    made = os.open
+    name, place = ("link", 1) if any_file_system == "links" else ("open", 0)
+    made = getattr(os, name)
 
-    def interrupted(path, *more):
-        handle = made(path, *more)
-        if path == folder / "a":
-            arrive()  # between the making of the file and its name
+    def interrupted(*paths):
+        handle = made(*paths)
+        if paths[place] == folder / "a":
+            arrive()  # between the making of the file and what comes next
         return handle
 
     def arrive():
@@ -280,7 +304,7 @@ def test_an_interrupt_while_a_claim_is_made_leaves_none(tmp_path, monkeypatch, n
     def stop(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(locks.os, "open", interrupted)
+    monkeypatch.setattr(locks.os, name, interrupted)
     before = signal.signal(number, stop)
     try:
         with pytest.raises(KeyboardInterrupt), WorkLocks(folder) as claims:

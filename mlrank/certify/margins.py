@@ -199,12 +199,18 @@ def _all_pairs_loss(scores: LongArray, up: BoolArray, down: BoolArray) -> Any:
 
 
 def _pair_threshold_loss(scores: LongArray, up: BoolArray, down: BoolArray) -> Any:
-    """Return min_t sum_k max(0, 1 - y_k (f_k - t)): piecewise linear in t, so the least value is at a kink."""
+    """Return min_t sum_k max(0, 1 - y_k (f_k - t)), which is piecewise linear in t.
+
+    Its slope begins at minus the number of irrelevant labels, and rises by one at each kink, f_k - 1 of a relevant and
+    f_k + 1 of an irrelevant label: so it is least at as many kinks as there are irrelevant labels.
+    """
+    n_down = int(np.count_nonzero(down))
+    kinks = np.concatenate([scores[up] - 1, scores[down] + 1])
     # Beside huge scores 1 is lost: then any threshold between both sides does.
     between = (scores[up].min() + scores[down].max()) / 2
-    kinks = np.concatenate([scores[up] - 1, scores[down] + 1, [between]])
-    above = np.maximum(LONG(0), 1 - (scores[up][:, None] - kinks)).sum(axis=0)
-    return (above + np.maximum(LONG(0), 1 + (scores[down][:, None] - kinks)).sum(axis=0)).min()
+    t = np.array([np.partition(kinks, n_down - 1)[n_down - 1], between])
+    above = np.maximum(LONG(0), 1 - (scores[up][:, None] - t)).sum(axis=0)
+    return (above + np.maximum(LONG(0), 1 + (scores[down][:, None] - t)).sum(axis=0)).min()
 
 
 def _mlr_excess(

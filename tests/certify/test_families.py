@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from mlrank.certify import CERTIFIERS, plain
 from mlrank.certify.margins import _fits, _pair_threshold_loss
-from mlrank.certify.plain import kernel_values
+from mlrank.certify.plain import LONG, kernel_values
 from mlrank.certify.planes import pair_shares
 from mlrank.errors import UserError
 from mlrank.kernels import Kernel
@@ -249,3 +249,17 @@ def test_a_tree_of_other_weights_is_no_optimum_and_one_without_some_is_not_judge
     assert "min_weight" in lost.note
     with pytest.raises(ValueError, match="the model has 6 features and 5 labels"):
         CERTIFIERS["label_tree"](solver, model, TrainingSet(train.X[:, :4], train.Y))
+
+
+def test_the_threshold_of_the_ranking_loss_is_the_best_of_all_kinks():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        size = rng.integers(2, 14)
+        up = rng.permutation(np.arange(size) < rng.integers(1, size))
+        # Rounded, so that many are tied.
+        scores = (rng.standard_normal(size) * 10.0 ** rng.integers(-2, 3)).round(rng.integers(0, 4)).astype(LONG)
+        loss = min(
+            np.maximum(0, 1 - (scores[up] - t)).sum() + np.maximum(0, 1 + (scores[~up] - t)).sum()
+            for t in np.concatenate([scores - 1, scores + 1])
+        )
+        assert _pair_threshold_loss(scores, up, ~up) == pytest.approx(loss, rel=1e-17, abs=1e-17)

@@ -156,9 +156,11 @@ class Coordinator:
 
     def _file_failed_search(self, cell: Cell) -> None:
         outcome = cell.outcome(self.journal)
-        errors = [self.journal[cell.point_of(trial).key].error for trial in outcome.asked]
+        errors = [error for trial in outcome.asked if (error := self.journal[cell.point_of(trial).key].error)]
+        # Of a fit that was made, rather than of one that was not tried.
+        errors.sort(key=lambda error: error.endswith(NOT_TRIED))
         undefined = f"{cell.config.search.metric} was undefined for every grid point in every fold"
-        failure = Refit(software_info(), error=next(filter(None, errors), undefined))
+        failure = Refit(software_info(), error=next(iter(errors), undefined))
         self._store(cell, run_record(cell, outcome, self.journal, failure), failure)
 
     def _store(self, cell: Cell, record: RunRecord, refit: Refit) -> None:

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from mlrank.errors import UserError
 from mlrank.experiment import plan_cells, run
 from mlrank.experiment.events import TrialEvent
-from mlrank.records import RunFolder
+from mlrank.records import RunFolder, TrialRecord
 from mlrank.search.pools import pools_ahead
 from mlrank.search.shared_memory import SharedData, map_folder
 from mlrank.search.task_data import TaskData
@@ -116,6 +116,19 @@ def test_a_point_over_the_time_limit_in_one_fold_is_not_tried_in_others(tmp_path
     assert [event.run.split for event in trials][::3] == ["r0f0", "r0f1"] * 3
     for record in RunFolder.of(tmp_path / "r", "small").runs():
         assert (record.searched, record.search.n_failed) == ({"shift": 0}, 6)
+
+
+def test_a_search_without_any_value_fails_for_a_fit_that_was_made(tmp_path):
+    config = one_method(tmp_path, "Endless', shift: [1, 2]", "{{folds: 2, time_limit: 0.2}}")
+    # The first point is found to be hopeless in the second fold, as another process may have it.
+    ((_, (cell,)),) = plan_cells(config)
+    folder = RunFolder.create(tmp_path / "r", "small")
+    error = "Traceback\nTimeLimit: the fit took longer than the time limit of 9 s"
+    folder.journal.append(TrialRecord(cell.trial(0, 1).key, error=error))
+    (record,) = run(config, tmp_path / "r", 1).runs()
+    assert folder.journal.read()[cell.trial(0, 0).key].error.endswith("not tried in this one")
+    assert (record.status, record.search.n_failed) == ("failed", 4)
+    assert record.reason == "RuntimeError: this one always fails"
 
 
 def test_a_fit_that_hangs_is_ended_where_nothing_is_searched_too(tmp_path, monkeypatch):

@@ -1,6 +1,6 @@
 """``--dry-run``: every fit with its time and memory, and nothing run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,8 +51,7 @@ def _together(found: list["CellForecast"], jobs: int) -> tuple[int, float | None
 
     memory = available_memory()
     fitting = workers_that_fit(jobs, max(cell.bytes for cell in found), memory)
-    times = [cell.seconds for cell in found]
-    known = None if None in times else sum(time for time in times if time is not None)
+    known = _sum(cell.seconds for cell in found)
     return fitting, memory, None if known is None else known / fitting
 
 
@@ -61,17 +60,36 @@ def _plain(cell: "CellForecast") -> dict[str, object]:
 
 
 def _print_table(found: list["CellForecast"]) -> None:
+    """Print a row for each method on each data set: its splits take about the same."""
     from mlrank.cli.grids import print_table
 
-    header = ("data set / split / method", "fits", "left", "a fit", "from", "all", "memory")
+    alike: dict[str, list[CellForecast]] = {}
+    for cell in found:
+        alike.setdefault(cell.of, []).append(cell)
+    sums = [(_sum(cell.search.seconds for cell in cells), len(cells)) for cells in alike.values()]
+    each = _durations([None if one is None else one / n for one, n in sums])
+    total = _durations([_sum(cell.seconds for cell in cells) for cells in alike.values()])
     rows = []
-    each = _durations([cell.search.seconds for cell in found])
-    total = _durations([cell.seconds for cell in found])
-    for cell, one, all_left in zip(found, each, total, strict=True):
-        origin = "finished fits" if cell.measured else "a pilot fit"
-        memory = f"{cell.bytes / 1e6:,.0f} MB"
-        rows.append((cell.cell, str(cell.n_fits), str(cell.n_left), one, origin, all_left, memory))
-    print_table(header, rows, "lrrrlrr")
+    for (of, cells), one, all_left in zip(alike.items(), each, total, strict=True):
+        n_measured = sum(cell.measured for cell in cells)
+        origin = "finished fits" if n_measured == len(cells) else "a pilot fit"
+        if 0 < n_measured < len(cells):
+            origin += f", finished ones of {n_measured} splits"
+        n_fits, n_left = (str(sum(counts)) for counts in zip(*((c.n_fits, c.n_left) for c in cells), strict=True))
+        memory = f"{max(cell.bytes for cell in cells) / 1e6:,.0f} MB"
+        rows.append((of, str(len(cells)), n_fits, n_left, one, origin, all_left, memory))
+    header = ("data set / method", "splits", "fits", "left", "a fit", "from", "all", "memory")
+    print_table(header, rows, "lrrrrlrr")
+
+
+def _sum(times: Iterable[float | None]) -> float | None:
+    """Return the sum of times; None if one is unknown."""
+    total = 0.0
+    for seconds in times:
+        if seconds is None:
+            return None
+        total += seconds
+    return total
 
 
 def _durations(column: Sequence[float | None]) -> list[str]:

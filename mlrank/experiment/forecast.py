@@ -30,6 +30,8 @@ class CellForecast:
     ----------
     cell : str
         Data set, split and method.
+    of : str
+        Data set and method, which the splits of one share.
     fits : tuple of ForecastFit
         The fits that the search asks for first.
     n_fits, n_left : int
@@ -41,6 +43,7 @@ class CellForecast:
     """
 
     cell: str
+    of: str
     fits: tuple[ForecastFit, ...]
     n_fits: int
     n_left: int
@@ -129,4 +132,5 @@ def _of_cell(cell: Cell, pilot: Pilot, journal: Mapping[str, TrialRecord], is_fi
     n_fits = cell.n_fits
     n_done = sum(fit.done for fit in fits) + is_fitted
     refit = pilot.estimate(cell.split.train.size)
-    return CellForecast(cell.label, tuple(fits), n_fits, n_fits - n_done, search, refit, bool(times))
+    of = f"{cell.name.dataset} / {cell.name.method}"
+    return CellForecast(cell.label, of, tuple(fits), n_fits, n_fits - n_done, search, refit, bool(times))

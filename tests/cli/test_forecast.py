@@ -36,6 +36,19 @@ def test_dry_run_lists_every_fit_and_writes_nothing(mlrank, finished, tmp_path):
     assert "finished fits" in out
 
 
+def test_splits_of_a_method_share_a_row(mlrank, tmp_path):  # noqa: F811
+    config = write_config(tmp_path / "c.yaml", split="{kind: kfold, folds: 4}")
+    found = json.loads(mlrank("train", config, "--dry-run", "--json", "--jobs", 1)[1])["cells"]
+    assert len(found) == 8
+    code, out, _ = mlrank("train", config, "--dry-run", "--jobs", 1)
+    rows = [line.split() for line in out.splitlines() if " / " in line and "data set" not in line]
+    assert code == 0
+    assert [row[2:6] for row in rows] == [["Binary-SVM", "4", "40", "40"], ["Rank-HLapSVM", "4", "100", "100"]]
+    svm = [cell for cell in found if "Binary" in cell["cell"]]
+    assert {cell["of"] for cell in svm} == {f"{rows[0][0]} / Binary-SVM"}
+    assert f"{sum(cell['n_fits'] for cell in found)} of 140 fits are left" in out
+
+
 def pilot_of(solver, scale="none", scores="train", calibrate=None, **more):
     X, Y = small_data(n=300)
     chain = Chain(solver, THRESHOLDS["zero"], scores, scale, None, calibrate)

@@ -111,7 +111,7 @@ def test_tables_wider_than_the_terminal_are_records(mlrank, tmp_path, monkeypatc
         ("datasets", "list"): ("scene", "  n (train + test)  1211 + 1196"),
         ("status", config): ("small", "  search fits  0/33"),
         ("status", config, "--list"): ("small", "  method       Binary-SVM"),
-        ("train", config, "--dry-run", "--jobs", 1): ("train / official / Binary-SVM", "  fits    10"),
+        ("train", config, "--dry-run", "--jobs", 1): ("train / Binary-SVM", "  fits    10"),
         ("reproduce", "--list"): ("arts", "  table  Table 2"),
     }
     for words, lines in shown.items():
@@ -129,7 +129,7 @@ def test_a_pipe_gets_every_row_of_a_table_in_one_line(tmp_path):
     write_config(tmp_path / "c.yaml", ("Binary-SVM:", f"{name}:"))
     environment = {key: value for key, value in os.environ.items() if key not in ("COLUMNS", "MLRANK_DATA")}
     wanted = {
-        "train c.yaml --dry-run": f"train / official / {name} ",
+        "train c.yaml --dry-run": f"train / {name} ",
         "status c.yaml --list": f" {name} ",
         "reproduce --list": "Efficient Multi-label Classification with Hypergraph Regularization, CVPR 2009",
         "explain": "that the scores order rightly, a tied pair counting 1/2 (the area under the ROC curve); unweighted",

@@ -10,7 +10,7 @@ A bias of the hinge loss that is free asks for sum beta = 0: what a library leav
 One that is not ("augmented") adds b^2 / 2 to P and takes (sum beta)^2 / 2 off D. Rows that have the label may cost more
 or less than C: their costs are C times a weight, in both objectives.
 Libraries stop early, or never, where features or rows are on scales far apart. The hinge loss then is minimized by an
-interior-point method, the squared one by Newton's method with least squares by QR.
+interior-point method, the squared one by Newton's method, with least squares by QR where these are needed.
 """
 
 from collections.abc import Callable
@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.linalg import lstsq
+from scipy.linalg import cho_factor, cho_solve, lstsq
 
 from mlrank.arrays import Features, FloatArray, as_dense
 from mlrank.kernels.exact import ACCURACY, expansion_error, expansion_square, long_expansion
 from mlrank.kernels.factor import factor_gram
 from mlrank.linalg.interior import OPERATIONS, UNKNOWNS, factored, interior_point
 from mlrank.linalg.sums import adjoint_of, column_offsets, less_offsets, scores_of
+from mlrank.solvers.base import relative_gap
 
 __all__ = ["LabelRows", "balanced", "solve_inside", "solve_squared"]
 
@@ -200,8 +201,15 @@ def solve_inside(rows: LabelRows, tol: float, max_iter: int) -> tuple[FloatArray
     return weights, intercept, rows.repaired(rows.sign * point.dual), point.n_iter
 
 
-def solve_squared(rows: LabelRows, max_iter: int) -> tuple[FloatArray, float, int] | None:
-    """Return weights, intercept and steps for the squared hinge loss; None where the systems would be too large."""
+def solve_squared(
+    rows: LabelRows, tol: float, max_iter: int, start: FloatArray | None = None
+) -> tuple[FloatArray, float, int] | None:
+    """Return weights, intercept and steps for the squared hinge loss; None where the systems would be too large.
+
+    Newton's method from `start`, weights and intercept, or from zero, to the relative gap `tol`: by Cholesky factors of
+    the normal equations, n m^2 operations a step; where these have lost the digits that the gap needs, by QR of the
+    rows themselves, which takes some ten times as long.
+    """
     n, m = rows.X.shape
     if float(n) * m**2 > OPERATIONS or float(m) ** 2 * (n + m) > OPERATIONS:
         return None
@@ -209,22 +217,43 @@ def solve_squared(rows: LabelRows, max_iter: int) -> tuple[FloatArray, float, in
     unit = np.linalg.norm(A, axis=0)
     unit[unit == 0] = 1.0
     A, root = A / unit, np.sqrt(2.0 * rows.cost)
-    u, penalty = np.zeros(m + 1), np.diag(1.0 / unit)
+    u, n_iter = np.zeros(m + 1) if start is None else start * unit, 0
+
+    def gap(u: FloatArray) -> float:
+        return relative_gap(*rows.squared_hinge(u[:-1] / unit[:-1], float(u[-1] / unit[-1])))
 
     def value(u: FloatArray) -> float:
         slack = np.maximum(0.0, 1.0 - rows.sign * (A @ u))
         return 0.5 * float((u / unit) @ (u / unit)) + float(rows.cost @ slack**2)
 
-    lowest, n_iter = value(u), 0
-    while n_iter < min(max_iter, STEPS):
-        n_iter += 1
-        active = rows.sign * (A @ u) < 1.0
-        target = np.append((root * rows.sign)[active], np.zeros(m + 1))
-        aim = lstsq(np.vstack([(root[:, None] * A)[active], penalty]), target, lapack_driver="gelsy", cond=1e-15)[0]
-        part = 1.0
-        while (found := value(u + part * (aim - u))) > lowest and part > 1e-8:
-            part /= 2
-        if not found < lowest:
-            break
-        u, lowest = u + part * (aim - u), found
+    for least_squares in (_by_cholesky, _by_qr):
+        lowest, most = value(u), min(max_iter, n_iter + STEPS)
+        while n_iter < most and gap(u) > tol:
+            n_iter += 1
+            active = rows.sign * (A @ u) < 1.0
+            aim = least_squares((root[:, None] * A)[active], (root * rows.sign)[active], 1.0 / unit)
+            part = 1.0
+            while aim is not None and (found := value(u + part * (aim - u))) > lowest and part > 1e-8:
+                part /= 2
+            if aim is None or not found < lowest:
+                break
+            u, lowest = u + part * (aim - u), found
     return u[:-1] / unit[:-1], float(u[-1] / unit[-1]), n_iter
+
+
+def _by_cholesky(B: FloatArray, target: FloatArray, penalty: FloatArray) -> FloatArray | None:
+    """Minimize |B u - target|^2 + |penalty u|^2 by the normal equations; None where rounding leaves no factor."""
+    H = B.T @ B
+    H[np.diag_indices_from(H)] += penalty**2
+    try:
+        found: FloatArray = cho_solve(cho_factor(H, overwrite_a=True, check_finite=False), B.T @ target)
+    except np.linalg.LinAlgError:
+        return None
+    return found
+
+
+def _by_qr(B: FloatArray, target: FloatArray, penalty: FloatArray) -> FloatArray:
+    """Minimize the same by QR with columns exchanged."""
+    padded = np.append(target, np.zeros(len(penalty)))
+    found: FloatArray = lstsq(np.vstack([B, np.diag(penalty)]), padded, lapack_driver="gelsy", cond=1e-15)[0]
+    return found

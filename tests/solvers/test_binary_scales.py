@@ -44,7 +44,7 @@ def test_the_other_methods_find_the_solution_of_the_libraries(wide):
     primal, dual = rows.hinge(weights, intercept, beta)
     assert primal == pytest.approx(model.info.objective, rel=1e-8)
     assert dual == pytest.approx(primal, rel=1e-8)
-    w, b, _ = solve_squared(rows, 100)
+    w, b, _ = solve_squared(rows, 1e-9, 100)
     model = BinarySVM(C=2.0, loss="squared_hinge", tol=1e-9).fit(TrainingSet(X, Y[:, :1]))
     assert np.append(w, b) == pytest.approx(np.append(model.coef[0], model.intercept), abs=1e-6)
 

@@ -5,7 +5,7 @@ row meets the weights of all children in one or two lines of cache. All machines
 descent (Hsieh et al. 2008, algorithm 1), without shrinking: nearly every row moves some child.
 
 Features on scales far apart, or far from 0, take descent more passes than anyone waits for. Machines that it has not
-solved soon are solved one by one by Newton's method with least squares by QR, where the node is small enough for it.
+solved soon are solved one by one by Newton's method, where the node is small enough for it.
 """
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ __all__ = ["Machines", "NodeRows", "Weights", "train_node"]
 # Sweeps go on until no gradient is above this, then gaps are computed; where one is too large, the bound shrinks.
 GRADIENT, SMALLER = 0.1, 0.3
 # So many passes come before Newton's method, which takes about so many steps.
-PATIENCE, NEWTON_STEPS = 100, 10
+PATIENCE, NEWTON_STEPS = 300, 10
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,8 @@ def _newton(
     most = 0
     for child in np.flatnonzero(live):
         rows = LabelRows(X, False, lambda: None, signs[:, child].astype(np.float64), machines.C, free=False)
-        solved = solve_squared(rows, machines.max_iter - spent)
+        given = weights[:, child].astype(np.float64)
+        solved = solve_squared(rows, machines.tol / 2, machines.max_iter - spent, given)
         if solved is None:
             continue
         w, intercept, steps = solved

@@ -83,7 +83,7 @@ class Libraries:
 
     def _newton(self, given: LabelRows) -> Machine:
         """Solve by Newton's method."""
-        solved = solve_squared(given, self.max_iter)
+        solved = solve_squared(given, self.tol, self.max_iter)
         if solved is None:
             return nothing(given)
         w, b, n_iter = solved

@@ -20,6 +20,8 @@ __all__ = [
     "LabelMatrix",
     "TopScores",
     "as_labels",
+    "check_dense",
+    "check_directions",
     "chosen_labels",
     "columns_of",
     "dense_labels",
@@ -115,10 +117,27 @@ def dense_labels(Y: LabelMatrix, what: str = "", hint: str = "") -> BoolArray:
     """
     if not issparse(Y):
         return np.asarray(Y)
+    check_dense(Y, what, hint)
+    return np.asarray(Y.toarray())
+
+
+def check_dense(Y: LabelMatrix, what: str = "", hint: str = "") -> None:
+    """Raise what `dense_labels` does, and make nothing."""
     n, k = Y.shape
     hint = hint or "keep fewer labels (subset: top_labels or min_positives), or take a solver of sparse labels"
     check_room(float(n) * k, f"{what or 'a dense matrix'} of {n} rows and {k} labels", hint=hint)
-    return np.asarray(Y.toarray())
+
+
+def check_directions(n_labels: int) -> None:
+    """Refuse to find all directions of so many labels where they need more memory than there is.
+
+    Raises
+    ------
+    UserError
+        With what helps.
+    """
+    hint = "a smaller n_components (a number of directions, such as 100) needs less"
+    check_room(32.0 * n_labels**2, f"all directions of {n_labels} labels", hint=hint)
 
 
 def columns_of(Y: LabelMatrix) -> csc_array:

@@ -150,7 +150,7 @@ class KernelBlocks:
     absolute: bool = False
 
     def __matmul__(self, B: LongArray) -> LongArray:
-        parts = []
+        B, parts = np.asfortranarray(B), []
         for at in _blocks(len(self.rows), len(self.rows)):
             K = kernel_values(self.settings, self.rows[at], self.rows)
             parts.append(product(abs(K) if self.absolute else K, B))

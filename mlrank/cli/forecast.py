@@ -75,9 +75,9 @@ def _print_table(found: list["CellForecast"]) -> None:
         origin = "finished fits" if n_measured == len(cells) else "a pilot fit"
         if 0 < n_measured < len(cells):
             origin += f", finished ones of {n_measured} splits"
-        n_fits, n_left = (str(sum(counts)) for counts in zip(*((c.n_fits, c.n_left) for c in cells), strict=True))
+        n_fits, n_left = sum(cell.n_fits for cell in cells), sum(cell.n_left for cell in cells)
         memory = f"{max(cell.bytes for cell in cells) / 1e6:,.0f} MB"
-        rows.append((of, str(len(cells)), n_fits, n_left, one, origin, all_left, memory))
+        rows.append((of, str(len(cells)), str(n_fits), str(n_left), one, origin, all_left, memory))
     header = ("data set / method", "splits", "fits", "left", "a fit", "from", "all", "memory")
     print_table(header, rows, "lrrrrlrr")
 

@@ -83,15 +83,19 @@ class Coordinator:
         for key in taken & self.journal.keys():
             self.claims.release(key)
         taken -= self.journal.keys()
-        mine = [point for point in task.points if point.key in taken]
-        over = {point.key: error for point in mine if (error := cell.over_limit(point, self.journal))}
-        # A setting that failed in one fold is out: its other folds would take the same time, and change nothing.
-        self._file_trials(
-            cell,
-            task.of([point for point in mine if point.key in over]),
-            [TrialRecord(key, error=error.removesuffix(NOT_TRIED) + NOT_TRIED) for key, error in over.items()],
-        )
-        return task.of([point for point in mine if point.key not in over])
+        mine = task.of([point for point in task.points if point.key in taken])
+        return mine if task.time_limit is None else self._within_limit(cell, mine)
+
+    def _within_limit(self, cell: Cell, task: Task) -> Task:
+        """File the points that took too long in another fold as failed; return the others.
+
+        A point that failed in one fold is out: its other folds would take the same time, and change nothing.
+        """
+        over = {point.key: error for point in task.points if (error := cell.over_limit(point, self.journal))}
+        if over:
+            failed = [TrialRecord(key, error=error.removesuffix(NOT_TRIED) + NOT_TRIED) for key, error in over.items()]
+            self._file_trials(cell, task.of([point for point in task.points if point.key in over]), failed)
+        return task.of([point for point in task.points if point.key not in over])
 
     def _refresh(self) -> None:
         added, self.offset = self.folder.journal.read_from(self.offset)

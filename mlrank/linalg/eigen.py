@@ -17,6 +17,8 @@ NOISE = 1e-13
 STEPS = 1000
 # Up to this size, or where more than a part of them are asked for, all eigenvectors are found at once.
 FEW, MOST_ASKED = 1000, 0.25
+# Residual of those found by products, relative to the largest eigenvalue.
+EXACT = 1e-9
 
 
 def largest(matrix: FloatArray, count: int, noise: float) -> tuple[FloatArray, FloatArray]:
@@ -39,16 +41,15 @@ def leading(
     matrix: Callable[[], FloatArray],
     size: int,
     count: int,
-    tol: float,
     noise: float,
 ) -> tuple[FloatArray, FloatArray]:
     """Return what `largest` does, by products with the matrix where it is large and few of its vectors are asked for.
 
-    `matrix` makes it where it is not; see `largest_eigenpairs` for `product` and `tol`.
+    `matrix` makes it where it is not; see `largest_eigenpairs` for `product`.
     """
     if size <= FEW or count > MOST_ASKED * size:
         return largest(matrix(), count, noise)
-    values, vectors = largest_eigenpairs(product, size, count, tol)
+    values, vectors = largest_eigenpairs(product, size, count, EXACT)
     keep = values > noise * values[0]
     return values[keep], vectors[:, keep]
 

@@ -11,22 +11,17 @@ from mlrank import room
 from mlrank.errors import UserError
 from mlrank.hypergraph import expansion_factor
 from mlrank.linalg import eigen
-from mlrank.models import Fit, Predictor
-from mlrank.models.predictor import restored
-from mlrank.scaling import SCALERS
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.hypergraph.targets import sparse_target
-from mlrank.solvers.models import top_scores
-from mlrank.thresholds import THRESHOLDS
 from tests.solvers.problems import random_problem
-from tests.solvers.test_sparse_labels import both, large, many_labels, peak_below, problem
+from tests.solvers.test_sparse_labels import both, large, large_with_main_directions, many_labels, peak_below, problem
 
 KEY = "hypergraph_spectral"
 
 
 def centered_factor(Y, expansion):
     """Return P H0, with H0 from its definition."""
-    H, degree = Y.astype(float), {}
+    H = Y.astype(float)
     size = np.maximum(H.sum(axis=0), 1)
     degree = {"clique": (H @ H.T).sum(axis=1), "star": H @ (1 / size), "zhou": H.sum(axis=1)}[expansion]
     edge = {"clique": np.ones(H.shape[1]), "star": 1 / size, "zhou": 1 / np.sqrt(size)}[expansion]
@@ -153,22 +148,9 @@ def test_labels_that_do_not_differ_have_no_direction():
     assert sparse.decision_function(X).tolist() == dense.decision_function(X).tolist() == (Y * 1.0).tolist()
 
 
-def test_models_of_sparse_labels_are_stored():
-    X, Y = problem()
-    model = SOLVERS[KEY](n_components=3).fit(TrainingSet(X, csr_array(Y)))
-    cut = THRESHOLDS["zero"]().fit(model.decision_function(X), Y, X)
-    fit = Fit.of(Predictor(SCALERS["none"]().fit(X), None, model, cut, False), X)
-    again = restored(fit.parts, fit.arrays, fit.sparse)
-    assert again.decision_function(X).tobytes() == model.decision_function(X).tobytes()
-    assert again.top_scores(X, 3, 9).labels.tolist() == top_scores(model, X, 3, 9).labels.tolist()
-
-
 def test_very_many_labels_take_little_memory():
     n, k = 20_000, 20_000
-    X, Y = large(n, k, 50, 1)
-    # A few labels of a tenth of the rows each, whose directions are found in a few steps.
-    some = csr_array(np.random.default_rng(1).random((n, 2)) < [0.1, 0.2])
-    Y = csr_array(Y + csr_array((some.data, some.indices, some.indptr), shape=(n, k)))
+    X, Y = large_with_main_directions(n, k)
     with peak_below(8 * n * k / 100):
         model = SOLVERS[KEY](n_components=2, head="ridge", expansion="zhou").fit(TrainingSet(X, Y))
     assert model.info.converged

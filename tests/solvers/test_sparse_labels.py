@@ -46,6 +46,13 @@ def large(n, k, d, labels_of_row, seed=0):
     return X, csr_array(parts, shape=(n, k))
 
 
+def large_with_main_directions(n, k):
+    """Return the same with a few labels of a tenth of the rows each, whose directions are found in a few steps."""
+    X, Y = large(n, k, 50, 1)
+    some = csr_array(np.random.default_rng(1).random((n, 2)) < [0.1, 0.2])
+    return X, csr_array(Y + csr_array((some.data, some.indices, some.indptr), shape=(n, k)))
+
+
 @contextmanager
 def peak_below(most):
     """Fail if the block holds more than `most` bytes at once."""
@@ -79,11 +86,11 @@ def test_nearest_neighbors_without_any_label_score_nothing():
         assert top_scores(model, X[:2], 3, 9).labels.tolist() == [[0, 1, 2]] * 2
 
 
-@pytest.mark.parametrize("key", ["knn", "plst"])
-def test_models_of_sparse_labels_are_stored(key):
+@pytest.mark.parametrize(("key", "settings"), [("knn", {}), ("plst", {}), ("hypergraph_spectral", {"n_components": 3})])
+def test_models_of_sparse_labels_are_stored(key, settings):
     X, Y = problem()
     train = TrainingSet(X, csr_array(Y))
-    model = SOLVERS[key]().fit(train)
+    model = SOLVERS[key](**settings).fit(train)
     cut = THRESHOLDS["zero"]().fit(model.decision_function(X), Y, X)
     fit = Fit.of(Predictor(SCALERS["none"]().fit(X), None, model, cut, False), X)
     again = restored(fit.parts, fit.arrays, fit.sparse)
@@ -207,10 +214,7 @@ def test_label_directions_beyond_memory_are_refused_in_one_line(monkeypatch):
 
 def test_label_directions_of_very_many_labels_take_little_memory():
     n, k = 20_000, 20_000
-    X, Y = large(n, k, 50, 1)
-    # A few labels of a tenth of the rows each, whose directions are found in a few steps.
-    some = csr_array(np.random.default_rng(1).random((n, 2)) < [0.1, 0.2])
-    Y = csr_array(Y + csr_array((some.data, some.indices, some.indptr), shape=(n, k)))
+    X, Y = large_with_main_directions(n, k)
     with peak_below(8 * n * k / 100):
         model = SOLVERS["plst"](n_components=2).fit(TrainingSet(X, Y))
     assert model.info.converged

@@ -38,7 +38,7 @@ import numpy as np
 from mlrank.arrays import Features, FloatArray, with_ones
 from mlrank.hypergraph import EXPANSIONS, hyperedge_weights
 from mlrank.kernels import Kernel
-from mlrank.labels import LabelMatrix, dense_labels
+from mlrank.labels import LabelMatrix, check_dense
 from mlrank.linalg import CenteredRows, center_columns
 from mlrank.solvers.base import (
     CertificateKind,
@@ -276,8 +276,10 @@ class HypergraphSpectral:
     def _labels(self, train: TrainingSet) -> LabelMatrix:
         if self._keeps_sparse(train):
             return train.sparse_Y
-        hint = "a number of n_components with kernel 'linear', weights 'equal' and head 'svm' or 'ridge' needs none"
-        return dense_labels(train.Y, "dense labels, which these settings need,", hint)
+        if train.has_sparse_labels:
+            hint = "a number of n_components with kernel 'linear', weights 'equal' and head 'svm' or 'ridge' needs none"
+            check_dense(train.Y, "dense labels, which these settings need,", hint)
+        return train.dense_Y  # which is made once
 
     def _target(self, train: TrainingSet) -> Target:
         Y, count = self._labels(train), None

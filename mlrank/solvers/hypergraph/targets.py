@@ -12,15 +12,11 @@ from scipy.sparse import csr_array
 
 from mlrank.arrays import FloatArray
 from mlrank.hypergraph import expansion_factor
-from mlrank.labels import LabelMatrix
-from mlrank.linalg import center_columns, range_basis
+from mlrank.labels import LabelMatrix, check_directions
+from mlrank.linalg import CenteredRows, center_columns, range_basis
 from mlrank.linalg.eigen import leading
-from mlrank.room import check_room
 
 __all__ = ["Target", "sparse_target", "target"]
-
-# Residual of the eigenvectors relative to the largest eigenvalue.
-EXACT = 1e-9
 
 
 class Target(NamedTuple):
@@ -66,30 +62,16 @@ def sparse_target(Y: csr_array, expansion: str, weights: FloatArray, center: boo
     """
     factor = expansion_factor(Y, expansion, weights)
     assert isinstance(factor, csr_array)
-    columns = csr_array(factor.T.tocsr())
-    n_samples, size = factor.shape
-    means = columns.sum(axis=1) / n_samples if center else np.zeros(size)
-
-    def times(V: FloatArray) -> FloatArray:
-        found: FloatArray = factor @ V - means @ V
-        return found
-
-    def transpose_times(H: FloatArray) -> FloatArray:
-        found: FloatArray = columns @ H - np.outer(means, H.sum(axis=0))
-        return found
+    size = factor.shape[1]
+    rows = CenteredRows(factor, None if center else np.zeros(size))
 
     def matrix() -> FloatArray:
-        hint = "a smaller n_components (a number of directions, such as 100) needs less"
-        check_room(32.0 * size**2, f"all directions of {size} labels", hint=hint)
-        found: FloatArray = (columns @ factor).toarray() - n_samples * np.outer(means, means)
-        return found
+        check_directions(size)
+        return rows.gram(dual=False)
 
     noise = size * float(np.finfo(np.float64).eps)
-    _, V = leading(lambda U: transpose_times(times(U)), matrix, size, min(n_components, size), EXACT, noise)
-    basis, values = range_basis(times(V))
-    # What centering leaves of constant columns.
-    kept = values > noise * np.linalg.norm(factor.data)
-    basis, values = basis[:, kept], values[kept]
-    rest = times(transpose_times(basis)) - basis * values**2
+    _, V = leading(lambda U: rows.transpose_times(rows.times(U)), matrix, size, min(n_components, size), noise)
+    basis, values = range_basis(rows.times(V))
+    rest = rows.times(rows.transpose_times(basis)) - basis * values**2
     scale = float(values.max(initial=0.0)) ** 2
     return Target(basis, values, float(np.linalg.norm(rest, axis=0).max(initial=0.0)) / scale if scale > 0 else 0.0)

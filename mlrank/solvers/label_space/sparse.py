@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from mlrank.arrays import FloatArray, IntArray
-from mlrank.labels import label_counts
+from mlrank.labels import check_directions, label_counts
 from mlrank.linalg import CenteredRows
 from mlrank.linalg.eigen import leading
 from mlrank.room import check_room
@@ -22,9 +22,6 @@ from mlrank.solvers.models import LowRankModel
 from mlrank.solvers.ridge import RidgeSpace, linear_space
 
 __all__ = ["SparseLabelSpace", "project_sparse", "sparse_label_space"]
-
-# Residual of eigenvectors, relative to the largest eigenvalue; the certificate counts it a hundred times.
-EXACT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -75,12 +72,11 @@ class SparseLabelSpace:
             If they need more memory than there is.
         """
         size, noise = len(self.mixed), len(self.shares) * np.finfo(np.float64).eps
-        return leading(self.scattered, self._scatter, size, requested, EXACT, noise)
+        return leading(self.scattered, self._scatter, size, requested, noise)
 
     def _scatter(self) -> FloatArray:
         size, share = len(self.mixed), self.shares[self.mixed]
-        hint = "a smaller n_components (a number of directions, such as 100) needs less"
-        check_room(32.0 * size**2, f"all directions of {size} labels", hint=hint)
+        check_directions(size)
         scatter = (self.columns @ self.marks).toarray() - np.outer(self.marks.shape[0] * share, share)
         found: FloatArray = 4.0 * scatter
         return found

@@ -60,7 +60,8 @@ def largest_eigenpairs(
     """Return the `count` largest eigenvalues and their vectors, largest first, by restarted block Lanczos.
 
     From a random start, which has a part in every direction; a new block is made orthogonal to the whole basis, and
-    where a block has come to an end before the basis is full, random directions take its place. A full basis is
+    where a block has come to an end before the basis is full, random directions take its place, and so they do once
+    the vectors are exact, which are returned when that has found no larger eigenvalue. A full basis is
     replaced by the best directions in it (Wu & Simon, "Thick-restart Lanczos method for large symmetric eigenvalue
     problems", SIAM J. Matrix Anal. Appl. 22, 2000).
 
@@ -90,24 +91,30 @@ def largest_eigenpairs(
     room = max(3 * count, count + 8 * BLOCK) + BLOCK
     basis, small = np.zeros((size, room)), np.zeros((room, room))
     block, used = orthonormal_columns(rng.standard_normal((size, BLOCK)))[0], 0
+    confirmed = -np.inf
     for step in range(1, STEPS + 1):
         new = slice(used, used + BLOCK)
         basis[:, new], used = block, used + BLOCK
         known = basis[:, :used]
         rest, part = _outside(product(block), known)
         small[:used, new], small[new, :used] = part, part.T
-        if used + BLOCK > room or step == STEPS:
-            values, turn = eigh(small[:used, :used], check_finite=False)
-            values, turn = values[::-1], turn[:, ::-1]
-            residual = np.linalg.norm(rest @ turn[new, :count], axis=0).max()
-            if residual <= tol * values[0] or step == STEPS:
-                return values[:count], known @ turn[:, :count]
-        block = _next_block(rest, known, NOISE * float(np.abs(small[:used, :used]).max()), rng)
-        if used + BLOCK > room:
-            used = count + BLOCK
-            basis[:, :used] = known @ turn[:, :used]
-            small[:] = 0.0
-            small[:used, :used] = np.diag(values[:used])
+        noise = NOISE * float(np.abs(small[:used, :used]).max())
+        if used + BLOCK <= room and step < STEPS:
+            block = _next_block(rest, known, noise, rng)
+            continue
+        values, turn = eigh(small[:used, :used], check_finite=False)
+        values, turn = values[::-1], turn[:, ::-1]
+        residual = np.linalg.norm(rest @ turn[new, :count], axis=0).max()
+        total, is_exact = float(values[:count].sum()), residual <= tol * values[0]
+        if step == STEPS or (is_exact and total <= confirmed + tol * values[0]):
+            return values[:count], known @ turn[:, :count]
+        used = count if is_exact else count + BLOCK
+        kept = known @ turn[:, :used]
+        if is_exact:  # an eigenvalue may be repeated more often than was seen: once more, from random directions
+            confirmed, known, rest = total, kept, np.zeros_like(rest)
+        block = _next_block(rest, known, noise, rng)
+        basis[:, :used], small[:] = kept, 0.0
+        small[:used, :used] = np.diag(values[:used])
     raise AssertionError("the last step returns")
 
 

@@ -241,6 +241,13 @@ def test_largest_eigenpairs(kind):
     assert again.tobytes() == V.tobytes()
 
 
+def test_no_vector_of_an_eigenvalue_is_missed_that_is_repeated_more_often_than_a_block_is_wide():
+    # As that of label groups which no row shares; a few tens of them were found before the others seemed the next.
+    spectrum = np.concatenate([np.ones(100), np.linspace(0.3, 0.01, 500)])
+    values, _ = largest_eigenpairs(lambda U: spectrum[:, None] * U, 600, 50, 1e-9)
+    assert values == pytest.approx(np.ones(50), abs=1e-9)
+
+
 MACHINES = [
     ("binary_svm", {}),
     ("binary_svm", {"loss": "squared_hinge"}),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ from mlrank.experiment.coordinator import Coordinator
 from mlrank.experiment.data import SplitDataset, plan
 from mlrank.experiment.events import Event, MissingFits, Notify, PlanEvent, RunEvent, TrialEvent, log_line
 from mlrank.experiment.kernels import check_kernels
-from mlrank.experiment.points import idle_settings
+from mlrank.experiment.points import idle_settings, method_inputs
 from mlrank.hardware import available_memory
 from mlrank.labels import MOST_BEST
 from mlrank.metrics import METRICS, own_names
 from mlrank.records import DataNames, RunFolder, WorkLocks, safe_name
 from mlrank.room import check_room
-from mlrank.search import Pilot, Pool, local_pool, pools_ahead, workers_that_fit
+from mlrank.search import Pilot, Pool, growing_pool, local_pool, pools_ahead, workers_that_fit
 from mlrank.solvers import SOLVERS, Capabilities
 from mlrank.tables import FinishedExperiment, write_tables
 from mlrank.thresholds import THRESHOLDS, LabelBounds
@@ -30,6 +31,8 @@ from mlrank.thresholds.bounds import BOUNDS
 __all__ = ["plan_cells", "run", "run_experiment"]
 
 LOG_LEVELS = ("debug", "info", "error")
+# A search of no more fits, each short, has ended before workers have started.
+FEW_FITS = 30
 Planned = tuple[SplitDataset, list[Cell]]
 
 
@@ -132,16 +135,30 @@ def _pools(
 ) -> AbstractContextManager[Callable[[int], AbstractContextManager[Pool]]]:
     """Return what makes the pool of a size; where nothing is done yet, worker processes start while fits are planned.
 
-    They take about as long to load what they need as reading the data and drawing folds does.
+    They take about as long to load what they need as reading the data and drawing folds does. A few fits begin in this
+    process.
     """
     if not isinstance(jobs, int):
         return nullcontext(lambda size: jobs)
     fitting = workers_that_fit(jobs, 0.0, available_memory())
     if fitting == 1 or (Path(results_dir) / safe_name(config.name) / "runs").exists():
         return nullcontext(local_pool)
+    if _begins_here(config):
+        return nullcontext(growing_pool)
     return pools_ahead(
         fitting, [one for method in config.methods.values() for one in (method.solver_class, method.threshold_class)]
     )
+
+
+def _begins_here(config: ExperimentConfig) -> bool:
+    """Whether there are few fits, and none may be ended with its process: one over a limit, or one of foreign code."""
+    methods = config.methods.values()
+    foreign = any(":" in method.solver or method_inputs(method)[1] for method in methods)
+    if foreign or config.search.time_limit is not None:
+        return False
+    points_of = [prod(len(values) for _, values in method.all_axes) for method in methods]
+    fits = sum(1 if n_points == 1 else 1 + n_points * config.search.folds for n_points in points_of)
+    return fits * len(config.datasets) <= FEW_FITS
 
 
 def _logging(folder: RunFolder, level: str, notify: Notify) -> Notify:

@@ -3,7 +3,7 @@
 from mlrank.search.cluster import cluster_pool
 from mlrank.search.estimates import Estimate, Pilot, workers_that_fit
 from mlrank.search.limits import is_over_limit
-from mlrank.search.pools import Pool, local_pool, pools_ahead
+from mlrank.search.pools import Pool, growing_pool, local_pool, pools_ahead
 from mlrank.search.schedule import execute
 from mlrank.search.strategies import STRATEGIES, Plan, count_fits
 from mlrank.search.task_data import TaskData
@@ -25,6 +25,7 @@ __all__ = [
     "count_fits",
     "execute",
     "groups",
+    "growing_pool",
     "is_over_limit",
     "local_pool",
     "pools_ahead",

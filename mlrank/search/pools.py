@@ -27,7 +27,12 @@ from mlrank.search.task_data import TaskData
 from mlrank.search.tasks import Result, Task
 from mlrank.search.threads import one_thread
 
-__all__ = ["Pool", "local_pool", "pools_ahead"]
+__all__ = ["Pool", "growing_pool", "local_pool", "pools_ahead"]
+
+# When a pool that begins in this process starts workers: after so many seconds of fits, about what the start takes, or
+# before a fit of more operations by its solver's estimate, which takes a few seconds at most, and little memory.
+SECONDS_HERE = 1.0
+OPERATIONS_HERE = 1e8
 
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
 _ENVIRONMENT = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES} | {
@@ -133,6 +138,48 @@ class ProcessPool:
             self.single = None
 
 
+class GrowingPool:
+    """Runs tasks in this process, and in `size` workers from the first large fit on, or once fits have taken long."""
+
+    def __init__(self, size: int, folder: Path) -> None:
+        self.size, self.folder, self.seconds = size, folder, 0.0
+        self.pool: SerialPool | ProcessPool = SerialPool()
+
+    @property
+    def depth(self) -> int:
+        """One task as long as they run here."""
+        return self.pool.depth
+
+    def load(self, task_data: TaskData) -> None:
+        """Keep the data for workers to come, or write them for those that are there."""
+        self.task_data = task_data
+        self.pool.load(task_data)
+
+    def submit(self, task: Task) -> "Future[list[Result]]":
+        """Run the task here, or start it in a worker."""
+        long = self.seconds > SECONDS_HERE or task.operations > OPERATIONS_HERE
+        if long and isinstance(self.pool, SerialPool):
+            self.pool = ProcessPool(self.size, self.folder, _executor(self.size))
+            self.pool.load(self.task_data)
+        started = time.perf_counter()
+        future = self.pool.submit(task)
+        self.seconds += time.perf_counter() - started
+        return future
+
+    def submit_alone(self, task: Task) -> "Future[list[Result]]":
+        """Start a task that a worker had, in one of its own."""
+        return self.pool.submit_alone(task)
+
+    def mend(self) -> None:
+        """Start other workers."""
+        self.pool.mend()
+
+    def stop(self) -> None:
+        """End the workers, if there are any."""
+        if isinstance(self.pool, ProcessPool):
+            self.pool.stop()
+
+
 def _executor(size: int) -> Any:
     """Return worker processes, which start with the first call that they are given."""
     # Loky is what joblib runs on. Joblib itself can neither start workers ahead nor tell which task a dead worker had.
@@ -156,6 +203,24 @@ def local_pool(jobs: int, ahead: Any = None) -> Iterator[Pool]:
             yield pool
         finally:
             pool.stop()
+
+
+@contextmanager
+def growing_pool(jobs: int) -> Iterator[Pool]:
+    """Give a pool for a few short tasks: its workers are started only if they turn out to be long.
+
+    What ends this process ends its caller, so tasks must be of code that does not.
+    """
+    if jobs == 1:
+        with local_pool(1) as pool:
+            yield pool
+        return
+    with map_folder() as folder, one_thread():
+        growing = GrowingPool(jobs, folder)
+        try:
+            yield growing
+        finally:
+            growing.stop()
 
 
 @contextmanager

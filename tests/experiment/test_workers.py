@@ -15,6 +15,7 @@ from mlrank.errors import UserError
 from mlrank.experiment import plan_cells, run
 from mlrank.experiment.events import TrialEvent
 from mlrank.records import RunFolder, TrialRecord
+from mlrank.search import pools
 from mlrank.search.pools import pools_ahead
 from mlrank.search.shared_memory import SharedData, map_folder
 from mlrank.search.task_data import TaskData
@@ -70,6 +71,66 @@ def test_workers_start_while_fits_are_planned_and_all_of_them_end(tmp_path, monk
         run(one_method(tmp_path, "Means', shift: [0, 1]", "{{folds: 2, max_fits: 3}}"), tmp_path / "t", 2)
     assert [len(found) for found in started] == [2, 0, 2, 2]
     assert worker_pids(os.getpid()) == []
+
+
+FEW = """methods:
+  Binary-SVM: {{solver: binary_svm, C: [0.1, 1, 10]}}
+  Rank-SVM: {{solver: rank_svm, C: [0.1, 1]}}
+search: {{folds: 3}}
+"""
+
+
+@pytest.fixture
+def starts(monkeypatch):
+    """How many workers each start was of."""
+    found = []
+    executor = pools._executor
+    monkeypatch.setattr(pools, "_executor", lambda size: found.append(size) or executor(size))
+    return found
+
+
+def test_few_short_fits_are_made_without_workers(tmp_path, monkeypatch, starts):
+    monkeypatch.setattr(pools, "SECONDS_HERE", 1000)
+    folder = run(small_config(tmp_path, text=HEAD + FEW), tmp_path / "here", 2)
+    assert starts == []
+    whole = run(small_config(tmp_path, text=HEAD + FEW), tmp_path / "whole", 1)
+    assert contents(folder) == contents(whole)
+
+
+@pytest.mark.parametrize(("limit", "n_starts"), [("SECONDS_HERE", 1), ("OPERATIONS_HERE", 1), (None, 0)])
+def test_workers_start_once_fits_have_taken_long_or_before_a_large_one(tmp_path, monkeypatch, starts, limit, n_starts):
+    # Two data sets: the workers get the second one as well.
+    config = small_config(tmp_path, text=HEAD + FEW)
+    other = config.datasets[0].model_copy(update={"name": "other"})
+    config = config.model_copy(update={"datasets": (*config.datasets, other)})
+    monkeypatch.setattr(sys.modules["mlrank.experiment.run"], "FEW_FITS", 40)
+    monkeypatch.setattr(pools, "SECONDS_HERE", 1000)
+    with monkeypatch.context() as low:
+        if limit is not None:
+            low.setattr(pools, limit, 0)
+        folder = run(config, tmp_path / "r", 2)
+    assert starts == [2] * n_starts
+    assert contents(folder) == contents(run(config, tmp_path / "whole", 1))
+    assert worker_pids(os.getpid()) == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "few"),
+    [
+        ("folds: 3", "folds: 3, time_limit: 30", 30),
+        ("binary_svm, C: [0.1, 1, 10]", "'tests.experiment.small:Means'", 30),
+        ("binary_svm, C: [0.1, 1, 10]", "label_powerset", 30),
+        ("folds: 3", "folds: 3", 16),
+    ],
+    ids=["ended by its process", "own code", "estimators", "many"],
+)
+def test_fits_that_may_end_their_process_or_are_many_are_made_by_workers(
+    tmp_path, monkeypatch, starts, before, after, few
+):
+    monkeypatch.setattr(sys.modules["mlrank.experiment.run"], "FEW_FITS", few)
+    monkeypatch.setattr(pools, "SECONDS_HERE", 1000)
+    run(small_config(tmp_path, text=HEAD + FEW.replace(before, after)), tmp_path / "r", 2)
+    assert starts == [2]
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

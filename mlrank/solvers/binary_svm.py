@@ -74,6 +74,8 @@ AnyModel: TypeAlias = LinearModel | SparseLinearModel | KernelModel
 LOSSES = ("hinge", "squared_hinge")
 BIASES = ("auto", "free", "augmented")
 BACKENDS = ("compiled", "libsvm", "liblinear")
+# Over the rows of each label, as the cost model counts them.
+PASSES = 30.0
 # An n x n kernel matrix of 6000 rows takes 288 MB.
 GRAM_ROWS = 6000
 # The smaller side of dense rows that Newton's method takes; that, and the cells, of sparse rows that are made dense for
@@ -194,7 +196,7 @@ class BinarySVM:
         if self.squared or (self.kernel == "linear" and self.backend == "compiled"):
             # Signs and dual variables, which are sparse where labels are: beyond 2^28 entries.
             labels = 16.0 * min(float(n_samples) * n_labels, 2.0**28)
-            return float(n_samples) * n_features * n_labels, 16.0 * n_samples * n_features + labels
+            return PASSES * n_samples * n_features * n_labels, 16.0 * n_samples * n_features + labels
         operations = float(n_samples) ** 2 * (n_features + n_labels)
         if self.kernel == "linear" and n_samples > GRAM_ROWS:
             return operations, 16.0 * n_samples * n_features

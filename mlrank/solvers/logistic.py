@@ -56,6 +56,8 @@ __all__ = ["Logistic"]
 
 Prepared: TypeAlias = MachineRows | LogisticRows
 BIASES = ("free", "augmented")
+# Over the rows of each label, as the cost model counts them.
+PASSES = 30.0
 # The smaller side of rows whose systems get a factor; cells of sparse rows that are made dense for it.
 SIDE, DENSE_CELLS = 500, 2**22
 
@@ -127,7 +129,7 @@ class Logistic:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
         # Dual variables of all rows and labels, which are not kept beyond 2^28 of them.
         cells, duals = float(n_samples) * n_features, min(float(n_samples) * n_labels, 2.0**28)
-        return cells * n_labels, 16.0 * cells + 16.0 * duals + 16.0 * n_features * n_labels
+        return PASSES * cells * n_labels, 16.0 * cells + 16.0 * duals + 16.0 * n_features * n_labels
 
     def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> LinearModel | SparseLinearModel:
         """Fit one regression for each label of `train`."""

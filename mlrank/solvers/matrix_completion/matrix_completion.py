@@ -61,6 +61,8 @@ FALL = 0.25
 PASSING = 0.3
 # How far from one the sum of a histogram may be.
 SUM_ERROR = 1e-6
+# Decompositions, as the cost model counts them.
+STEPS = 20.0
 
 
 @dataclass(frozen=True)
@@ -120,7 +122,7 @@ class MatrixCompletion:
     def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the labeled and unlabeled rows."""
         width = n_features + n_labels + 1.0
-        return n_samples * width * min(n_samples, width), 48.0 * n_samples * width
+        return STEPS * n_samples * width * min(n_samples, width), 48.0 * n_samples * width
 
     def fit(self, train: TrainingSet, prepared: Any = None) -> TransductiveModel:
         """Complete the labels of the rows of `train`, the unlabeled ones among them.

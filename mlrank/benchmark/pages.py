@@ -226,7 +226,7 @@ def _failures(records: Sequence[RunRecord]) -> str:
             rows.append((Shown(method), Shown(dataset), *counts, Shown(why)))
     if not rows:
         return "No run failed, no point of a search failed, and every fit reached its tolerance."
-    header = ("method", "data set", "runs failed", "points of searches failed", "stopped before tolerance", "why")
+    header = ("method", "data set", "runs failed", "points failed in the other runs", "stopped before tolerance", "why")
     return render_grids([Grid("Runs that failed or stopped early", header, "llrrrl", tuple(rows), ())], "md")
 
 

@@ -1,6 +1,5 @@
 """One fit shared by workers: the bytes of a whole one for any number of workers, blocks and deaths."""
 
-import signal
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -111,11 +110,13 @@ def test_a_run_killed_between_two_blocks_is_resumed(folder):
     (folder / "c.yaml").write_text(CONFIG.format(folder=folder, solver=f"{OWN}, pause: 0.1"))
     process = start(folder / "c.yaml", folder / "r", "--jobs", "2")
     store, deadline = RunFolder(folder / "r" / "small"), time.monotonic() + 60
-    while not store.path.exists() or not list(store.runs()):  # the small run is there: the large fit has begun
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    try:
+        while not store.path.exists() or not list(store.runs()):  # the small run is there: the large fit has begun
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    finally:
+        process.kill()
+        process.communicate()
     assert len(list(store.runs())) == 1
     finish(start(folder / "c.yaml", folder / "r", "--jobs", "2"))
     assert contents(store) == contents(run(load_config(folder / "c.yaml"), folder / "whole", 1))

@@ -4,7 +4,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping
-from statistics import fmean
+from statistics import fmean, geometric_mean
 from threading import Lock
 
 __all__ = ["TimeLeft"]
@@ -25,10 +25,10 @@ class TimeLeft:
 
     A worker is at a fit for the seconds of the fit and for what comes on top of it by the clock. Fits of a kind, such
     as a method on a data set, take alike. A kind of which none is done yet takes as long as others of its group, such
-    as the method on other data, or else as all others, for each operation that a cost model counts. What comes on top
-    does not grow with that. The first fits of a kind, one for each worker, do not count for it: most of what came on
-    top of them was to load and compile code, which happens once. Text is made by one thread while fits are counted by
-    another.
+    as the method on other data, for each operation that a cost model counts, or else the geometric mean of what others
+    take for it. What comes on top does not grow with that. The first fits of a kind, one for each worker, do not count
+    for it: most of what came on top of them was to load and compile code, which happens once. Text is made by one
+    thread while fits are counted by another.
     """
 
     def __init__(self, jobs: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -118,7 +118,9 @@ class TimeLeft:
         """Return the seconds of a fit: as of its kind, or as the cost model says by those of its group, or by all."""
         if kind in known:
             return known[kind]
-        alike = [other for other in known if self.groups[other] == self.groups[kind] is not None] or list(known)
+        alike = [other for other in known if self.groups[other] == self.groups[kind] is not None]
+        if not alike:  # cost models of methods are wrong by factors: no slow method counts for all that is to come
+            return self.work[kind] * geometric_mean(max(known[other], 1e-9) / self.work[other] for other in known)
         seconds = sum(known[other] * len(self.seconds[other]) for other in alike)
         return self.work[kind] * seconds / sum(self.work[other] * len(self.seconds[other]) for other in alike)
 

@@ -172,6 +172,19 @@ def test_the_time_left_is_within_three_times_of_the_truth_after_the_first_tenth(
     assert max(errors) < 3
 
 
+def test_a_method_that_is_not_begun_takes_what_is_usual_for_its_operations():
+    # 1 and 100 seconds an operation: 10 in the geometric mean, whatever the number of fits.
+    clock = Clock()
+    left = TimeLeft(1, clock)
+    for method, fits, work in (("A", 8, 1.0), ("B", 2, 1.0), ("C", 3, 5.0)):
+        left.expect(method, fits, work, method)
+    for method, fits, seconds in (("A", 8, 1.0), ("B", 2, 100.0)):
+        for _ in range(fits):
+            clock.now += seconds
+            left.count(method, seconds)
+    assert str(left) == in_words(3 * 5 * 10)
+
+
 def test_a_new_forecast_moves_the_time_left_by_the_seconds_since_the_last():
     clock = Clock()
     left = TimeLeft(1, clock)

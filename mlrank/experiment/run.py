@@ -153,12 +153,12 @@ def _pools(
 def _begins_here(config: ExperimentConfig) -> bool:
     """Whether there are few fits, and none may be ended with its process: one over a limit, or one of foreign code."""
     methods = config.methods.values()
-    foreign = any(":" in method.solver or method_inputs(method)[1] for method in methods)
-    if foreign or config.search.time_limit is not None:
-        return False
     points_of = [prod(len(values) for _, values in method.all_axes) for method in methods]
     fits = sum(1 if n_points == 1 else 1 + n_points * config.search.folds for n_points in points_of)
-    return fits * len(config.datasets) <= FEW_FITS
+    if fits * len(config.datasets) > FEW_FITS or config.search.time_limit is not None:
+        return False
+    foreign = own_names((*config.metrics, config.search.metric))
+    return not foreign and not any(":" in method.solver or method_inputs(method)[1] for method in methods)
 
 
 def _logging(folder: RunFolder, level: str, notify: Notify) -> Notify:

@@ -4,6 +4,7 @@ import tracemalloc
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array, issparse
 
@@ -144,7 +145,6 @@ def test_a_file_of_very_many_labels_is_read_in_memory_linear_in_its_entries(tmp_
 
 
 def test_tables_of_lists_and_frames_beside_sparse_labels(tmp_path, sparse):
-    pd = pytest.importorskip("pandas")
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0], "tags": [["b", "a"], [], ["c", "b"]]})
     expected = [[True, True, False], [False, False, False], [False, True, True]]
     found = load_dataset(frame, labels={"column": "tags"})

@@ -120,9 +120,10 @@ def test_workers_start_once_fits_have_taken_long_or_before_a_large_one(tmp_path,
         ("folds: 3", "folds: 3, time_limit: 30", 30),
         ("binary_svm, C: [0.1, 1, 10]", "'tests.experiment.small:Means'", 30),
         ("binary_svm, C: [0.1, 1, 10]", "label_powerset", 30),
+        ("folds: 3", "folds: 3, metric: 'tests.experiment.test_own_parts:missed'", 30),
         ("folds: 3", "folds: 3", 16),
     ],
-    ids=["ended by its process", "own code", "estimators", "many"],
+    ids=["ended by its process", "own code", "estimators", "own metric", "many"],
 )
 def test_fits_that_may_end_their_process_or_are_many_are_made_by_workers(
     tmp_path, monkeypatch, starts, before, after, few

@@ -4,22 +4,29 @@ import json
 import math
 import re
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
 
 import pytest
 
 from mlrank import load_benchmark
-from mlrank.benchmark import Pieces, benchmark_frame, check_same, in_metrics, published_beside, published_records
+from mlrank.benchmark import (
+    CELLS,
+    Pieces,
+    benchmark_folder,
+    benchmark_frame,
+    check_same,
+    in_metrics,
+    published_beside,
+    published_records,
+)
 from mlrank.benchmark.verify import verified
 from mlrank.cli import app
 from mlrank.config.names import solver_class
 from mlrank.errors import UserError
 from mlrank.metrics import METRICS
 from mlrank.search.estimates import USUAL_OPERATIONS
+from mlrank.solvers import Capabilities
 from tests.reference_benchmark.conftest import command
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_the_table_has_every_number_once(made):
@@ -153,13 +160,13 @@ def test_what_does_not_agree_is_counted(made):
 def test_estimates_of_different_methods_can_be_compared(tmp_path):
     # What a run takes is foretold from the methods that it has made; an operation of their estimates took .025 to 3 ns.
     for name in ("scene", "yeast"):
-        (tmp_path / name).symlink_to(ROOT / "results" / "benchmark" / "cells" / name)
+        (tmp_path / name).symlink_to(benchmark_folder() / CELLS / name)
     speeds = {}
     for record in Pieces(tmp_path).read():
         if record.status == "done" and "tuned" not in record.method:
             kind, shape = solver_class(record.solver), record.dataset
             rows, features, labels = round(0.8 * shape.n_samples), shape.n_features, shape.n_labels
-            if hasattr(kind, "cost"):
+            if Capabilities.of(kind).estimates_cost:
                 operations = kind(**record.settings).cost(rows, features, labels)[0]
             else:
                 operations = USUAL_OPERATIONS * rows * features * labels

@@ -4,6 +4,7 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -228,7 +229,7 @@ def check_known(subject: Subject) -> None:
 
 
 def check_cost(subject: Subject) -> None:
-    """Estimates of operations and bytes grow with the number of rows."""
+    """Estimates of operations and bytes grow with the number of rows, and with those stored where they count them."""
     solver = subject.made()
     if not Capabilities.of(solver).estimates_cost:
         raise NotApplicable("it gives no estimate of its cost")
@@ -236,6 +237,9 @@ def check_cost(subject: Subject) -> None:
     _require(costs.shape == (3, 2) and (costs > 0).all(), "cost(n, d, k) must return two numbers above 0")
     _require((np.diff(costs, axis=0)[:, 0] > 0).all(), "the operations do not grow with the rows")
     _require((np.diff(costs, axis=0)[:, 1] >= 0).all(), "the bytes shrink with the rows")
+    if "density" in signature(solver.cost).parameters:
+        sparse = np.array(solver.cost(5000, 50, 10, density=0.1))
+        _require((sparse > 0).all() and (sparse <= costs[-1]).all(), "sparse rows cost more than dense ones")
 
 
 def check_stored(subject: Subject) -> None:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -42,10 +43,11 @@ class Pilot:
     """Estimates the fits of a solver on a data set from two fits on few of its rows, scaled and projected.
 
     The solver's ``cost(n_samples, n_features, n_labels) -> (operations, bytes)`` says how time and memory grow; of a
-    solver without it both are taken to grow with n_samples * n_features * n_labels and the size of the data. An
-    operation is about a nanosecond, so that fits of different solvers can be compared before any is made. Two fits tell
-    what time comes on top of that, whatever the number of rows. A solver that uses unlabeled rows gets its share of
-    them, and all rows count.
+    solver without it both are taken to grow with n_samples * n_features * n_labels and the size of the data. One with a
+    fourth argument `density` gets the part of X that is stored, where rows are sparse. An operation is about a
+    nanosecond, so that fits of different solvers can be compared before any is made. Two fits tell what time comes on
+    top of that, whatever the number of rows. A solver that uses unlabeled rows gets its share of them, and all rows
+    count.
 
     Parameters
     ----------
@@ -123,9 +125,12 @@ class Pilot:
 
     def _cost(self, n_samples: int) -> tuple[float, float]:
         estimates = Capabilities.of(self.solver).estimates_cost
-        cost: Callable[[int, int, int], tuple[float, float]] = self.solver.cost if estimates else self._plain_cost
+        cost: Callable[..., tuple[float, float]] = self.solver.cost if estimates else self._plain_cost
         n_seen = n_samples + round(n_samples * self.others.size / self.task.train.size)
-        operations, memory = cost(n_seen, self.task_data.X.shape[1], self.task_data.Y.shape[1])
+        X = self.task_data.X
+        counts_stored = issparse(X) and "density" in signature(cost).parameters
+        density = {"density": X.nnz / (X.shape[0] * X.shape[1])} if counts_stored else {}
+        operations, memory = cost(n_seen, X.shape[1], self.task_data.Y.shape[1], **density)
         return float(operations), float(memory + self._data_bytes(n_seen))
 
     def _plain_cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:

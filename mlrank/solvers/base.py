@@ -288,8 +288,8 @@ class Capabilities:
     draws : bool
         Whether it has a setting `seed`.
     estimates_cost : bool
-        Whether it has ``cost(n_samples, n_features, n_labels) -> (operations, bytes)``; an operation takes about a
-        nanosecond.
+        Whether it has ``cost(n_samples, n_features, n_labels) -> (operations, bytes)``, perhaps with a fourth argument
+        ``density=1.0``, the stored part of sparse rows; an operation takes about a nanosecond.
     has_canonical : bool
         Whether it has ``canonical()``, which returns the solver with every setting that has no effect at its default.
         Grid points that agree then are fitted once. The result may be another solver of SOLVERS: both then draw with

@@ -191,12 +191,13 @@ class BinarySVM:
             return None
         return KernelRows(train.X, self.kernel, self.degree, self.coef0)
 
-    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+    def cost(self, n_samples: int, n_features: int, n_labels: int, density: float = 1.0) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
         if self.squared or (self.kernel == "linear" and self.backend == "compiled"):
+            cells = density * n_samples * n_features
             # Signs and dual variables, which are sparse where labels are: beyond 2^28 entries.
             labels = 16.0 * min(float(n_samples) * n_labels, 2.0**28)
-            return PASSES * n_samples * n_features * n_labels, 16.0 * n_samples * n_features + labels
+            return PASSES * cells * n_labels, 16.0 * cells + labels + 8.0 * n_features * n_labels
         operations = float(n_samples) ** 2 * (n_features + n_labels)
         if self.kernel == "linear" and n_samples > GRAM_ROWS:
             return operations, 16.0 * n_samples * n_features

@@ -125,10 +125,10 @@ class Logistic:
             return MachineRows(train, "logistic", self.free, self.positive_weight)
         return LogisticRows(train, self.free, self.positive_weight)
 
-    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+    def cost(self, n_samples: int, n_features: int, n_labels: int, density: float = 1.0) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
         # Dual variables of all rows and labels, which are not kept beyond 2^28 of them.
-        cells, duals = float(n_samples) * n_features, min(float(n_samples) * n_labels, 2.0**28)
+        cells, duals = density * n_samples * n_features, min(float(n_samples) * n_labels, 2.0**28)
         return PASSES * cells * n_labels, 16.0 * cells + 16.0 * duals + 16.0 * n_features * n_labels
 
     def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> LinearModel | SparseLinearModel:

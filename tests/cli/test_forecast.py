@@ -2,13 +2,15 @@
 
 import json
 import shutil
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from mlrank.search import Chain, Pilot, Point, Task, TaskData, workers_that_fit
 from mlrank.search.estimates import LIBRARY_BYTES, PROCESS_BYTES
+from mlrank.solvers import SOLVERS
 from mlrank.thresholds import THRESHOLDS
 from tests.cli.test_commands import mlrank, write_config  # noqa: F401  a fixture
 from tests.experiment.small import Costly, Hopeless, Looks, small_data
@@ -49,12 +51,16 @@ def test_splits_of_a_method_share_a_row(mlrank, tmp_path):  # noqa: F811
     assert f"{sum(cell['n_fits'] for cell in found)} of 140 fits are left" in out
 
 
+def chain_of(solver, scale="none", scores="train", calibrate=None):
+    return Chain(solver, THRESHOLDS["zero"], scores, scale, None, calibrate)
+
+
+def task_of(chain, n=300, settings=None, **more):
+    return Task(chain, (Point(settings or {}, {}, "key", 0),), np.arange(n), np.arange(1), "f1_micro", **more)
+
+
 def pilot_of(solver, scale="none", scores="train", calibrate=None, **more):
-    X, Y = small_data(n=300)
-    chain = Chain(solver, THRESHOLDS["zero"], scores, scale, None, calibrate)
-    return Pilot(
-        Task(chain, (Point({}, {}, "key", 0),), np.arange(300), np.arange(1), "f1_micro", **more), TaskData(X, Y)
-    )
+    return Pilot(task_of(chain_of(solver, scale, scores, calibrate), **more), TaskData(*small_data(n=300)))
 
 
 @pytest.mark.parametrize(
@@ -76,6 +82,39 @@ def test_a_pilot_grows_as_the_solver_says_beside_what_does_not_grow(seconds, exp
     assert pilot.estimate(1200).seconds == pytest.approx(expected)
     data_bytes = 1200 * (2 * 5 * 8 + 9 * 4)
     assert pilot.memory(1200) == OWN_PROCESS + 1200 * 1000 + data_bytes
+
+
+@dataclass(frozen=True)
+class CountsStored:
+    """Costs an operation and a byte for each number of X that is stored."""
+
+    def fit(self, train, prepared=None):
+        raise AssertionError("an estimate of memory fits nothing")
+
+    def cost(self, n_samples, n_features, n_labels, density=1.0):
+        return (density * n_samples * n_features,) * 2
+
+
+@pytest.mark.parametrize(("sparse", "stored"), [(True, 20), (False, 50)])
+def test_a_solver_that_counts_what_is_stored_is_told_of_sparse_rows(sparse, stored):
+    X = np.zeros((300, 50))
+    X[:, :20] = 1.0
+    pilot = Pilot(
+        task_of(chain_of(CountsStored)), TaskData(csr_array(X) if sparse else X, np.ones((300, 4), dtype=bool))
+    )
+    row = 12 * 20 if sparse else 8 * 50
+    assert pilot.work(1000) == 1000 * stored
+    assert pilot.memory(1000) == pytest.approx(OWN_PROCESS + 1000 * (stored + 2 * row + 9 * 4))
+
+
+def test_label_trees_of_large_label_spaces_fit_in_two_workers():
+    # As dense rows and weights these would be 240 GB; a fit to them was seen to take .61 GiB in all.
+    size, rng = 100_000, np.random.default_rng(0)
+    columns, labels = rng.integers(size, size=(2, 1000, 20))
+    X = csr_array((np.ones(20_000), columns.ravel(), np.arange(0, 20_001, 20)), shape=(1000, size))
+    Y = csr_array((np.ones(5000, dtype=bool), labels[:, :5].ravel(), np.arange(0, 5001, 5)), shape=(1000, size))
+    task = task_of(chain_of(SOLVERS["label_tree"]), 1000, {"min_weight": 0.1})
+    assert 0.6 * 2**30 < Pilot(task, TaskData(X, Y)).memory(size) < 1.5 * 2**30
 
 
 @pytest.mark.parametrize("asked", [{"scores": "heldout"}, {"calibrate": "sigmoid"}])

@@ -53,6 +53,8 @@ FLOAT32_TOL, FLOAT32_MOST, FLOAT32_LEAST = 1e-4, 1e3, 1e-12
 # The most children that a node may have: a byte says which.
 MOST_CHILDREN = 256
 DRAWS = 100_003
+# Weights of a label that `min_weight` may leave, as an estimate of memory.
+KEPT_WEIGHTS = 500.0
 
 
 class TrainedNodes(NamedTuple):
@@ -131,11 +133,18 @@ class LabelTree:
         levels = 1 + len(shape_of(train.n_labels, int(self.branching), int(self.leaf))[1])
         return -levels * (1.0 if self.scores == "hinge" else float(np.log(2.0)))
 
-    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
-        """Return how operations and bytes of a fit grow with the shape of the training set, dense rows assumed."""
+    def cost(self, n_samples: int, n_features: int, n_labels: int, density: float = 1.0) -> tuple[float, float]:
+        """Return how operations and bytes of a fit grow with the shape of the training set.
+
+        A machine has a weight of 9 bytes for each feature that the rows of its node have, of at most five labels each.
+        Of rows of length 1, a `min_weight` of 0.1 leaves some 200 for a label.
+        """
         levels = 1 + len(shape_of(n_labels, int(self.branching), int(self.leaf))[1])
-        cells = float(n_samples) * n_features
-        return 40.0 * cells * self.branching * levels, 16.0 * cells + 8.0 * n_features * n_labels
+        cells = density * n_samples * n_features
+        weights = min(float(n_features) * n_labels, 5.0 * cells * self.leaf)
+        if self.min_weight > 0:
+            weights = min(weights, KEPT_WEIGHTS * n_labels)
+        return 40.0 * cells * self.branching * levels, 16.0 * cells + 9.0 * weights
 
     def prepare(self, train: TrainingSet) -> Tree:
         """Return the tree of the labels of `train`."""

@@ -264,10 +264,10 @@ class MultiLabelRanking:
             return LinearRows(train.X, biased, *((0.5, NO_BOUNDS) if self.halve else (1.0, LINEAR_BOUNDS)))
         return Kept(KernelRows(train.X, self.kernel, self.degree, self.coef0), biased, self.halve)
 
-    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+    def cost(self, n_samples: int, n_features: int, n_labels: int, density: float = 1.0) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
         if self.kernel == "linear":
-            return PASSES * n_samples * n_features * n_labels, 8.0 * n_features * n_labels
+            return PASSES * density * n_samples * n_features * n_labels, 8.0 * n_features * n_labels
         return float(n_samples) ** 2 * (n_features + 10.0 * n_labels), 31.0 * n_samples**2
 
     def fit(self, train: TrainingSet, prepared: Kept | LinearRows | None = None) -> LinearModel | KernelModel:

@@ -177,9 +177,9 @@ class KNN:
     def __post_init__(self) -> None:
         check_count(self, "n_neighbors")
 
-    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+    def cost(self, n_samples: int, n_features: int, n_labels: int, density: float = 1.0) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set: it keeps the rows."""
-        cells = float(n_samples) * n_features
+        cells = density * n_samples * n_features
         # Counts of labels, which are sparse where labels are: beyond 2^28 entries.
         return cells, 8.0 * cells + 8.0 * min(float(n_samples) * n_labels, 2.0**28)
 

@@ -258,9 +258,9 @@ class RankSVM:
         """List the label pairs and rotate the rows, the same for every C."""
         return prepare_plain(train, RankSettings.of(self))
 
-    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+    def cost(self, n_samples: int, n_features: int, n_labels: int, density: float = 1.0) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set."""
-        return RankSettings.of(self).cost(n_samples, n_features, n_labels)
+        return RankSettings.of(self).cost(n_samples, n_features, n_labels, density)
 
     def fit(self, train: TrainingSet, prepared: Prepared | None = None) -> LinearModel | KernelModel:
         """Solve eq. 9 on `train`.

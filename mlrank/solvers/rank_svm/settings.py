@@ -5,6 +5,7 @@ from typing import Any
 
 from mlrank.kernels import Kernel
 from mlrank.solvers.base import check_choices, check_kernel, check_positive
+from mlrank.solvers.rank_svm.rows import DENSE_FROM
 
 __all__ = ["RankSettings"]
 
@@ -76,16 +77,18 @@ class RankSettings:
         plain = self.kernel.kind == "linear" and self.algorithm == "dcd" and not self.free_bias
         return plain and self.order == "permuted" and self.stop == "gap" and n_pairs > PACKED_FROM
 
-    def cost(self, n_samples: int, n_features: int, n_labels: int) -> tuple[float, float]:
+    def cost(self, n_samples: int, n_features: int, n_labels: int, density: float = 1.0) -> tuple[float, float]:
         """Return how operations and bytes of a fit grow with the shape of the training set.
 
-        A pass over dense rows takes n_samples n_features n_labels operations, and a pair of labels 12 bytes, or a bit
-        if packed; rows are taken to have four relevant ones.
+        A pass takes an operation for each number of the rows and each label, and a pair of labels 12 bytes, or a bit if
+        packed; rows are taken to have four relevant ones. Dense rows are rotated into the eigenbasis of their moment.
         """
         n_pairs = n_samples * 4.0 * n_labels
         pairs = n_pairs * (0.125 if self.packs(n_pairs) else 12.0)
         if self.kernel.kind != "linear":
             return PASSES * float(n_samples) ** 2 * n_labels + float(n_samples) ** 3, 16.0 * n_samples**2 + pairs
-        smaller = min(n_samples, n_features)
-        operations = PASSES * float(n_samples) * n_features * n_labels + float(n_samples) * n_features * smaller
-        return operations, 8.0 * n_samples * n_features + 16.0 * smaller**2 + pairs
+        cells, smaller = density * n_samples * n_features, min(n_samples, n_features)
+        passes, memory = PASSES * cells * n_labels, 8.0 * cells + pairs
+        if density < DENSE_FROM:
+            return passes, memory + 16.0 * n_features * n_labels
+        return passes + cells * smaller, memory + 16.0 * smaller**2

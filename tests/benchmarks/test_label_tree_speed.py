@@ -1,19 +1,21 @@
-"""The label tree on generated rows: how it grows, how fast a row is, and libpecos on the same rows where it is here."""
+"""The label tree on generated rows: how it grows, how fast a row is, and other programs on the same rows."""
 
-import numpy as np
+from importlib.util import find_spec
+
 import pytest
 
 from mlrank.solvers import SOLVERS, TrainingSet
 from tests.benchmarks.clock import best
 from tests.benchmarks.label_tree_growth import exponent, precisions
 from tests.benchmarks.large_labels import LargeLabels
+from tests.benchmarks.tree_peers import PEERS, python_of, run_peer
 
 SIZES = (3_000, 10_000, 30_000)
 # In all three of rows, features and labels: linear, and the logarithm of the levels.
 MOST_EXPONENT = 1.6
 ROW_SECONDS = 1e-3
-# libpecos at its defaults, which leave out weights below 0.1 too.
-PECOS_TIME, PECOS_PRECISION = 0.4, 0.003
+# Other programs at their defaults, which leave out weights below 0.1 too.
+PEER_TIME, PEER_PRECISION = 0.4, 0.003
 
 
 def drawn(size, cluster=0, part=0, n=None):
@@ -45,33 +47,16 @@ def test_a_single_row_takes_less_than_a_millisecond():
 
 @pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("cluster", [0, 50])
-def test_it_is_as_precise_as_pecos_in_less_time(cluster):
-    xlinear = pytest.importorskip("pecos.xmc.xlinear.model")
-    from pecos.xmc import Indexer, LabelEmbeddingFactory
-
+@pytest.mark.parametrize("peer", PEERS)
+def test_it_is_as_precise_as_other_trees_in_less_time(peer, cluster, tmp_path):
     (X, Y), (X_test, Y_test) = drawn(10_000, cluster), drawn(10_000, cluster, part=1, n=20_000)
-
-    def theirs():
-        single, labels = _float32(X), _float32(Y)
-        chain = Indexer.gen(LabelEmbeddingFactory.create(labels, single, method="pifa"), threads=1)
-        return xlinear.XLinearModel.train(single, labels, C=chain, threads=1)
-
     fitted(*drawn(500))
+    if python_of(peer) is None or (peer != "libpecos" and find_spec(peer.lower()) is None):
+        pytest.skip(f"{peer} is not here")
+    seconds, found = run_peer(peer, X, Y, X_test, tmp_path)
     ours, model = best(lambda: fitted(X, Y))
-    seconds, other = best(theirs, repeats=1)
-    scores = other.predict(_float32(X_test), only_topk=5, threads=1)
-    found = np.full((len(scores.indptr) - 1, 5), -1)
-    for row in range(len(found)):
-        part = slice(scores.indptr[row], scores.indptr[row + 1])
-        order = np.argsort(-scores.data[part], kind="stable")
-        found[row, : order.size] = scores.indices[part][order]
     mine, its = precisions(model.top_scores(X_test, 5).labels, Y_test), precisions(found, Y_test)
-    print(f"\nlabel_tree {ours:.2f} s, P@1 {mine['p1']:.4f}; libpecos {seconds:.2f} s, P@1 {its['p1']:.4f}")
-    assert ours < PECOS_TIME * seconds
-    assert mine["p1"] > its["p1"] - PECOS_PRECISION
-
-
-def _float32(matrix):
-    from scipy.sparse import csr_matrix
-
-    return csr_matrix(matrix).astype(np.float32)
+    print(f"\nlabel_tree {ours:.2f} s, P@1 {mine['p1']:.4f}, P@5 {mine['p5']:.4f};", end=" ")
+    print(f"{peer} {seconds:.2f} s, P@1 {its['p1']:.4f}, P@5 {its['p5']:.4f}")
+    assert ours < PEER_TIME * seconds
+    assert mine["p1"] > its["p1"] - PEER_PRECISION

@@ -78,7 +78,7 @@ def folder(tmp_path, monkeypatch, quickstart):
     monkeypatch.delenv("MLRANK_DATA", raising=False)
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr("joblib.cpu_count", lambda: 1)
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "path", [*sys.path])  # modules beside a page's files are found as for a user
     shutil.copytree(quickstart, tmp_path, dirs_exist_ok=True)
     before = set(sys.modules)
     yield tmp_path

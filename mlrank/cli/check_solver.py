@@ -38,7 +38,7 @@ def check_solver(
 
     Examples:
 
-    * `PYTHONPATH=configs mlrank check-solver own_solver:Centroids`
+    * `mlrank check-solver own_solver:Centroids`, for `own_solver.py` in the current folder
     * `mlrank check-solver my_package.solvers:Boosted -s n_rounds=10`
     * `mlrank check-solver rank_svm`
     """

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from mlrank.errors import UserError, unknown_name
@@ -312,14 +314,28 @@ def _checked_path(path: str) -> tuple[str, str]:
 
 
 def _module(name: str) -> Any:
+    _look_here(name.partition(".")[0])
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(error.name + ".")):
-            raise ValueError(f"no module named '{error.name}'; is its folder on PYTHONPATH?") from None
+            message = f"no module named '{error.name}': it is looked for in the current folder and on PYTHONPATH"
+            raise ValueError(message) from None
         raise ValueError(f"module '{name}' cannot be imported: {_described(error)}") from None
     except Exception as error:  # the user's module may fail in any way
         raise ValueError(f"module '{name}' cannot be imported: {_described(error)}") from error
+
+
+def _look_here(name: str) -> None:
+    """Have Python look in the current folder too if a module of this name is there and nowhere else.
+
+    Workers get the path with their first task. The folder comes last, and not for other names, so that nothing in it is
+    taken for a library.
+    """
+    here = Path.cwd()
+    is_here = (here / f"{name}.py").is_file() or (here / name).is_dir()
+    if is_here and str(here) not in sys.path and name not in sys.modules and find_spec(name) is None:
+        sys.path.append(str(here))
 
 
 def _described(error: Exception) -> str:

@@ -184,12 +184,30 @@ def test_own_solver_by_import_path(parse, tmp_path, monkeypatch):
     frozen += "scikit-learn's interface"
     assert line("own_solvers:Thawed") == f"{at}'own_solvers:Thawed' {frozen}"
     assert line("own_solvers:value") == f"{at}'own_solvers:value' {frozen}"
-    assert line("own_absent.sub:X") == f"{at}no module named 'own_absent'; is its folder on PYTHONPATH?"
+    looked = "it is looked for in the current folder and on PYTHONPATH"
+    assert line("own_absent.sub:X") == f"{at}no module named 'own_absent': {looked}"
     broken = "ModuleNotFoundError: No module named 'own_missing'"
     assert line("own_broken:X") == f"{at}module 'own_broken' cannot be imported: {broken}"
     assert line("own_failing:X") == f"{at}module 'own_failing' cannot be imported: OSError: no licence"
     assert line("a b:X") == f"{at}'a b:X' is not of the form 'package.module:ClassName'"
     assert line("x:") == f"{at}'x:' is not of the form 'package.module:ClassName'"
+
+
+def test_modules_of_the_current_folder_are_found_unless_a_library_has_their_name(parse, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    before = [*sys.path]
+    for name in ("colorsys", "own_here"):
+        (tmp_path / f"{name}.py").write_text(
+            "from dataclasses import dataclass\n"
+            "@dataclass(frozen=True)\nclass Mine:\n    def fit(self, train, prepared=None): ...\n"
+        )
+    with pytest.raises(UserError, match="unknown class of module colorsys"):
+        parse(f"{REST}methods: {{M: {{solver: 'colorsys:Mine'}}}}\n")
+    assert sys.path == before
+    method = parse(f"{REST}methods: {{M: {{solver: 'own_here:Mine'}}}}\n").methods["M"]
+    assert method.solver_class.__module__ == "own_here"
+    assert sys.path == [*before, str(tmp_path)]
 
 
 @pytest.mark.parametrize(

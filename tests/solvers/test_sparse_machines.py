@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from mlrank.certify import CERTIFIERS
 from mlrank.solvers import SOLVERS, TrainingSet, binary_svm
 from mlrank.solvers.one_vs_rest import MachineRows, SparseMachineRows, sparse
-from mlrank.solvers.one_vs_rest.kernels import sparse_pass
+from mlrank.solvers.one_vs_rest.kernels import sparse_descent, sparse_pass
 from tests.solvers.problems import random_problem
 
 BinarySVM = SOLVERS["binary_svm"]
@@ -104,12 +104,66 @@ def test_labels_whose_gap_is_not_reached_are_solved_alone(settings, monkeypatch)
     assert CERTIFIERS["binary_svm"](solver, found, train).certificate <= 1e-3
 
 
-def test_long_rows_are_left_to_the_library():
-    X, Y = problem()
+def long_rows(n=80, m=12):
+    """Return counts, as of words: squares of rows from 1 to some hundreds."""
+    rng = np.random.default_rng(4)
+    X = rng.poisson(0.8, (n, m)) * rng.integers(0, 3, (n, m)).astype(float)
+    return X, X @ rng.standard_normal((m, 4)) + rng.standard_normal((n, 4)) > 2.0
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_a_descent_reaches_what_optimality_asks_of_every_row(squared):
+    X, Y = long_rows()
+    signs = np.where(Y[:, 0], 1, -1).astype(np.int8)
+    signs[::7] = 0
+    A, costs = np.column_stack([X, np.ones(len(X))]), np.array([0.6, 1.7])
+    rows = TrainingSet(csr_array(X), Y).X
+    arrays = rows.data.astype(np.float32), rows.indices, rows.indptr
+    beta, w, squares = np.zeros(len(X)), np.zeros(A.shape[1]), (A**2).sum(axis=1)
+    looks, primal, dual = sparse_descent(*arrays, squares, signs, costs, squared, beta, w, 1e-9, 10**7)
+    assert looks < 10**7
+    assert w == pytest.approx(A.T @ beta, abs=1e-9)
+    cost = np.where(signs > 0, costs[1], costs[0])
+    alpha, slack = signs * beta, 1.0 - signs * (A @ w)
+    assert (beta[signs == 0] == 0).all()
+    here = signs != 0
+    loss = (cost * np.maximum(slack, 0.0) ** (2 if squared else 1))[here].sum()
+    assert primal == pytest.approx(0.5 * w @ w + loss, rel=1e-12)
+    lean = (alpha**2 / (4 * cost))[here].sum() if squared else 0.0
+    assert dual == pytest.approx(alpha.sum() - 0.5 * w @ w - lean, rel=1e-12)
+    assert dual == pytest.approx(primal, rel=1e-7)
+    if squared:
+        assert alpha[here] == pytest.approx((2 * cost * np.maximum(slack, 0.0))[here], abs=1e-7)
+    else:
+        assert ((alpha >= 0) & (alpha <= cost))[here].all()
+        assert alpha[here & (slack < -1e-6)] == pytest.approx(0.0, abs=1e-12)
+        assert alpha[here & (slack > 1e-6)] == pytest.approx(cost[here & (slack > 1e-6)])
+
+
+@pytest.mark.parametrize("settings", LOSSES)
+def test_long_rows_are_solved_one_by_one_without_a_library(settings, monkeypatch):
+    X, Y = long_rows()
+    solver, train = BinarySVM(C=2.0, positive_weight=1.5, tol=1e-4, **settings), TrainingSet(csr_array(X), Y)
+    exact = solver.fit(TrainingSet(X, Y))
+    monkeypatch.setattr(sparse, "sparse_pass", lambda *_: pytest.fail("side by side"))
+    monkeypatch.setattr(binary_svm, "Libraries", lambda *_: pytest.fail("a library"))
+    monkeypatch.setattr(sparse, "LOOKS", 10**5)
+    found = solver.fit(train)
+    assert found.info.converged
+    assert found.info.objective == pytest.approx(exact.info.objective, rel=1e-4)
+    assert CERTIFIERS["binary_svm"](solver, found, train).certificate == pytest.approx(found.info.optimality, abs=1e-9)
+
+
+def test_long_rows_whose_descent_takes_too_long_are_left_to_the_library(monkeypatch):
+    X, Y = long_rows()
+    monkeypatch.setattr(sparse, "LOOKS", 2)
     rows = sparse.SparseMachineRows(TrainingSet(csr_array(X), Y), "squared_hinge", 1.0)
-    assert rows.fit(1.0, 1e-3, 10**6).n_iter.min() > 0
-    assert rows.fit(100.0, 1e-3, 10**6).n_iter.max() == 0
-    assert BinarySVM(C=100.0, loss="squared_hinge").fit(TrainingSet(csr_array(X), Y)).info.converged
+    short = rows.fit(100.0, 1e-3, 10**6)
+    assert (short.primal - short.dual > 1e-3 * short.primal).any()
+    found = BinarySVM(C=100.0, loss="squared_hinge").fit(TrainingSet(csr_array(X), Y))
+    exact = BinarySVM(C=100.0, loss="squared_hinge").fit(TrainingSet(X, Y))
+    assert found.info.converged
+    assert found.info.objective == pytest.approx(exact.info.objective, rel=2e-3)
 
 
 @pytest.mark.parametrize(("width", "kind"), [(4, MachineRows), (5, SparseMachineRows)])

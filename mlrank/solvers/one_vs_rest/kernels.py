@@ -11,7 +11,7 @@ import numpy as np
 from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.compiled import njit
 
-__all__ = ["SignArray", "SingleArray", "line_search", "smoothed", "sparse_pass"]
+__all__ = ["SignArray", "SingleArray", "line_search", "smoothed", "sparse_descent", "sparse_pass"]
 
 SignArray: TypeAlias = np.ndarray[Any, np.dtype[np.int8]]
 SingleArray: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
@@ -166,3 +166,91 @@ def sparse_pass(  # pragma: no cover
                 x, w = data[p], W[indices[p]]
                 for j in range(n_lanes):
                     w[j] += x * move[j]
+
+
+@njit(cache=True)
+def sparse_descent(  # pragma: no cover
+    data: FloatArray,
+    indices: IntArray,
+    indptr: IntArray,
+    squares: FloatArray,
+    s: SignArray,
+    costs: FloatArray,
+    squared: bool,
+    beta: FloatArray,
+    w: FloatArray,
+    eps: float,
+    most: int,
+) -> tuple[int, float, float]:
+    """Minimize over the dual variables of one machine in turn; return how many were looked at, P and D.
+
+    Rows that stay at a bound are left out until the others are done (Hsieh et al. 2008, section 3.2). It ends once the
+    projected slopes of all rows are within a range of `eps`, or after `most` looks. `w` has the bias last; see
+    `sparse_pass` for `squares`.
+    """
+    last, n = len(w) - 1, len(s)
+    rows = np.empty(n, np.int64)
+    n_known = 0
+    for i in range(n):
+        if s[i] != 0:
+            rows[n_known] = i
+            n_known += 1
+    size, looks, state = n_known, 0, np.uint64(1)
+    above, below = np.inf, -np.inf
+    while looks < most:
+        for k in range(size - 1, 0, -1):  # in random order, by a congruential generator
+            state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
+            other = np.int64((state >> np.uint64(33)) % np.uint64(k + 1))
+            rows[k], rows[other] = rows[other], rows[k]
+        largest, least, k = -np.inf, np.inf, 0
+        while k < size:
+            i = rows[k]
+            looks += 1
+            cost = costs[1] if s[i] > 0 else costs[0]
+            own, cap = (0.5 / cost, np.inf) if squared else (0.0, cost)
+            begin, end = indptr[i], indptr[i + 1]
+            score, others = w[last], 0.0  # two sums, which need not wait for one another
+            for p in range(begin, end - 1, 2):
+                score += data[p] * w[indices[p]]
+                others += data[p + 1] * w[indices[p + 1]]
+            if (end - begin) % 2:
+                score += data[end - 1] * w[indices[end - 1]]
+            score += others
+            alpha = s[i] * beta[i]
+            slope = s[i] * score - 1.0 + own * alpha
+            projected = slope
+            if alpha <= 0.0:
+                projected = min(slope, 0.0)
+            elif alpha >= cap:
+                projected = max(slope, 0.0)
+            if (alpha <= 0.0 and slope > above) or (alpha >= cap and slope < below):
+                size -= 1
+                rows[k], rows[size] = rows[size], rows[k]
+                continue
+            largest, least, k = max(largest, projected), min(least, projected), k + 1
+            if projected != 0.0:
+                after = min(max(alpha - slope / (squares[i] + own), 0.0), cap)
+                step = s[i] * (after - alpha)
+                beta[i] = s[i] * after
+                w[last] += step
+                for p in range(begin, end):
+                    w[indices[p]] += data[p] * step
+        above, below = (largest if largest > 0.0 else np.inf), (least if least < 0.0 else -np.inf)
+        if largest - least <= eps:
+            if size == n_known:
+                break
+            size, above, below = n_known, np.inf, -np.inf
+    norm = 0.0
+    for j in range(len(w)):
+        norm += w[j] * w[j]
+    primal, dual = 0.5 * norm, -0.5 * norm
+    for k in range(n_known):
+        i = rows[k]
+        cost = costs[1] if s[i] > 0 else costs[0]
+        score = w[last]
+        for p in range(indptr[i], indptr[i + 1]):
+            score += data[p] * w[indices[p]]
+        slack, alpha = max(0.0, 1.0 - s[i] * score), s[i] * beta[i]
+        primal += cost * (slack * slack if squared else slack)
+        dual += alpha - (alpha * alpha / (4.0 * cost) if squared else 0.0)
+    return looks, primal, dual

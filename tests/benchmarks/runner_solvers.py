@@ -4,8 +4,6 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.svm import LinearSVC
 
 from mlrank.solvers import LinearModel, TrainingSet
 from mlrank.solvers.base import FitInfo
@@ -39,6 +37,10 @@ class Library:
     C: float = 1.0
 
     def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:
+        # Here: a worker of the others does not load it.
+        from sklearn.multiclass import OneVsRestClassifier
+        from sklearn.svm import LinearSVC
+
         model = OneVsRestClassifier(LinearSVC(C=self.C)).fit(train.X, train.Y.astype(int))
         coef = np.vstack([one.coef_ for one in model.estimators_])
         return LinearModel(coef, np.concatenate([one.intercept_ for one in model.estimators_]), DONE)

@@ -13,8 +13,8 @@ from the given rows at the weights and dual variables that were found; each labe
 Linear machines of all labels are fitted together: on dense rows, and on narrow sparse ones, by Newton steps
 (one_vs_rest/newton.py, rows.py); on other sparse rows, with an augmented bias, by dual coordinate descent
 (one_vs_rest/sparse.py): side by side, or where C times the largest squared length of a row is above 8 one by one. A
-label whose gap is not reached, as where features are on scales far apart, is left to LIBLINEAR for the squared hinge, to
-LIBSVM for the hinge; and where these do not end, to an interior-point method or Newton's (one_vs_rest/libraries.py,
+label whose gap is not reached, as where features are on scales far apart, is left to LIBLINEAR for the squared hinge,
+to LIBSVM for the hinge; and where these do not end, to an interior-point method or Newton's (one_vs_rest/libraries.py,
 label_machine.py). LIBSVM also fits the machines of kernels, and linear ones with a free bias on many sparse rows.
 
 A label that every training row carries, or none, has no machine: its score is the constant +1 or -1 (-1 as well if it

@@ -1,14 +1,12 @@
 """The label tree on generated rows: how it grows, how fast a row is, and other programs on the same rows."""
 
-from importlib.util import find_spec
-
 import pytest
 
 from mlrank.solvers import SOLVERS, TrainingSet
 from tests.benchmarks.clock import best
 from tests.benchmarks.label_tree_growth import exponent, precisions
 from tests.benchmarks.large_labels import LargeLabels
-from tests.benchmarks.tree_peers import PEERS, python_of, run_peer
+from tests.benchmarks.tree_peers import PEERS, is_here, run_peer
 
 SIZES = (3_000, 10_000, 30_000)
 # In all three of rows, features and labels: linear, and the logarithm of the levels.
@@ -49,10 +47,10 @@ def test_a_single_row_takes_less_than_a_millisecond():
 @pytest.mark.parametrize("cluster", [0, 50])
 @pytest.mark.parametrize("peer", PEERS)
 def test_it_is_as_precise_as_other_trees_in_less_time(peer, cluster, tmp_path):
+    if not is_here(peer):
+        pytest.skip(f"{peer} is not here")
     (X, Y), (X_test, Y_test) = drawn(10_000, cluster), drawn(10_000, cluster, part=1, n=20_000)
     fitted(*drawn(500))
-    if python_of(peer) is None or (peer != "libpecos" and find_spec(peer.lower()) is None):
-        pytest.skip(f"{peer} is not here")
     seconds, found = run_peer(peer, X, Y, X_test, tmp_path)
     ours, model = best(lambda: fitted(X, Y))
     mine, its = precisions(model.top_scores(X_test, 5).labels, Y_test), precisions(found, Y_test)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_matrix, load_npz, save_npz
 
-__all__ = ["PEERS", "python_of", "run_peer"]
+__all__ = ["PEERS", "is_here", "run_peer"]
 
 # Labels that a program keeps on each level as it predicts, as `label_tree` does, and those that it finds.
 BEAM, BEST = 20, 5
@@ -25,9 +26,9 @@ BEAM, BEST = 20, 5
 Fitted = tuple[float, Callable[[csr_matrix], Any]]
 
 
-def python_of(peer: str) -> str | None:
-    """Return the interpreter that a program runs in, or None if none is known."""
-    return os.environ.get("PECOS_PYTHON") if peer == "libpecos" else sys.executable
+def is_here(peer: str) -> bool:
+    """Return whether there is a Python that has a program."""
+    return "PECOS_PYTHON" in os.environ if peer == "libpecos" else find_spec(peer.lower()) is not None
 
 
 def run_peer(peer: str, X: Any, Y: Any, X_test: Any, folder: Path) -> tuple[float, np.ndarray]:
@@ -41,7 +42,8 @@ def run_peer(peer: str, X: Any, Y: Any, X_test: Any, folder: Path) -> tuple[floa
     paths = [str(folder / name) for name in ("X.npz", "Y.npz", "X_test.npz", "found.npy")]
     for path, matrix in zip(paths, (X, Y, X_test), strict=False):
         save_npz(path, csr_matrix(matrix, dtype=np.float32), compressed=False)
-    command = [str(python_of(peer)), __file__, peer, *paths]
+    python = os.environ["PECOS_PYTHON"] if peer == "libpecos" else sys.executable
+    command = [python, __file__, peer, *paths]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return float(done.stdout.split()[-1]), np.load(paths[-1])
 

@@ -170,7 +170,7 @@ def sparse_pass(  # pragma: no cover
 
 @njit(cache=True)
 def sparse_descent(  # pragma: no cover
-    data: FloatArray,
+    data: SingleArray,
     indices: IntArray,
     indptr: IntArray,
     squares: FloatArray,
@@ -208,14 +208,9 @@ def sparse_descent(  # pragma: no cover
             looks += 1
             cost = costs[1] if s[i] > 0 else costs[0]
             own, cap = (0.5 / cost, np.inf) if squared else (0.0, cost)
-            begin, end = indptr[i], indptr[i + 1]
-            score, others = w[last], 0.0  # two sums, which need not wait for one another
-            for p in range(begin, end - 1, 2):
+            score = w[last]
+            for p in range(indptr[i], indptr[i + 1]):
                 score += data[p] * w[indices[p]]
-                others += data[p + 1] * w[indices[p + 1]]
-            if (end - begin) % 2:
-                score += data[end - 1] * w[indices[end - 1]]
-            score += others
             alpha = s[i] * beta[i]
             slope = s[i] * score - 1.0 + own * alpha
             projected = slope
@@ -233,7 +228,7 @@ def sparse_descent(  # pragma: no cover
                 step = s[i] * (after - alpha)
                 beta[i] = s[i] * after
                 w[last] += step
-                for p in range(begin, end):
+                for p in range(indptr[i], indptr[i + 1]):
                     w[indices[p]] += data[p] * step
         above, below = (largest if largest > 0.0 else np.inf), (least if least < 0.0 else -np.inf)
         if largest - least <= eps:

@@ -9,6 +9,7 @@ them, within the tolerance of the solver, and files would differ from run to run
 
 import time
 import traceback
+from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -183,9 +184,16 @@ def _stored(fitted: Fitted, rows: TaskRows, probe: Features) -> tuple[Fit | None
 
 
 def _warm_up(task: Task, train: TrainingSet) -> None:
-    """Fit on a few rows, so that loading code is not timed as the fit, and its limit is not spent on compiling."""
-    head = np.arange(min(WARM_UP_ROWS, train.n_samples))
+    """Fit on a few rows, so that loading code is not timed as the fit, and its limit is not spent on compiling.
+
+    That is done once in a process for fits that run the same code.
+    """
     solver, limit = task.chain.build(task.points[0]), None
+    code = _code_of(task, train)
+    if code in _WARM:
+        return
+    _WARM.add(code)
+    head = np.arange(min(WARM_UP_ROWS, train.n_samples))
     if task.time_limit is not None:
         limit = max(task.time_limit, COMPILE_SECONDS)
         if getattr(solver, "max_iter", 0) > WARM_UP_ITERATIONS:
@@ -193,6 +201,23 @@ def _warm_up(task: Task, train: TrainingSet) -> None:
     # A few rows may be no problem at all; what counts is the fit that follows.
     with suppress(Exception), time_limit(limit):
         solver.fit(train.take(head))
+
+
+# The code that a process has run in a warm-up.
+_WARM: set[Hashable] = set()
+
+
+def _code_of(task: Task, train: TrainingSet) -> Hashable:
+    """Return what says which code a warm-up runs: its solver, settings that are no numbers, the types of all else.
+
+    A number counts by whether it is zero, as that may switch a term off. A warm-up with a limit may be cut short.
+    """
+    settings = [
+        (name, type(value), value == 0 if isinstance(value, int | float) else repr(value))
+        for name, value in task.points[0].settings.items()
+    ]
+    kinds = [(type(part), getattr(part, "dtype", None)) for part in (train.X, train.Y, train.X_unlabeled, train.known)]
+    return task.chain.solver, tuple(settings), tuple(kinds), train.pairwise, task.time_limit is None
 
 
 class _FitCache:

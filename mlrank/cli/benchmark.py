@@ -67,7 +67,7 @@ def run(
     * `mlrank benchmark run --solver "mine:Mine" --datasets small`
     * `mlrank benchmark run --solver rank_svm --settings "C: [0.1, 1]" --datasets emotions`
     """
-    from mlrank.benchmark import benchmark_config, own_config
+    from mlrank.benchmark import CELLS, Pieces, benchmark_config, own_config
     from mlrank.cli.forecast import show_forecast
     from mlrank.errors import UserError
 
@@ -81,7 +81,8 @@ def run(
     else:
         config = own_config(solver, chosen, _settings(settings))
     if dry_run:
-        show_forecast(config, results, worker_count(jobs), as_json=False)
+        stored = Pieces(out / CELLS).read() if solver is None else []
+        show_forecast(config, results, worker_count(jobs), False, stored)
     elif solver is None:
         raise typer.Exit(_run_pieces(config, out, results, jobs, quiet, retry_failed))
     else:

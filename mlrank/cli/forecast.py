@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mlrank.config import ExperimentConfig
     from mlrank.experiment.forecast import CellForecast
-    from mlrank.search import Pilot
+    from mlrank.records import RunRecord
+    from mlrank.search import PilotFits
 
 __all__ = ["duration", "forecast_values", "show_forecast"]
 
 
-def show_forecast(config: "ExperimentConfig", results: Path, jobs: int, as_json: bool) -> None:
-    """Print what running `config` would take on `jobs` workers; as JSON, with every fit."""
+def show_forecast(
+    config: "ExperimentConfig", results: Path, jobs: int, as_json: bool, stored: "Sequence[RunRecord]" = ()
+) -> None:
+    """Print what running `config` would take on `jobs` workers; as JSON, with every fit.
+
+    Parameters
+    ----------
+    stored : runs that count as those of the results folder where that has none
+    """
     from mlrank.cli.terminal import new_console
     from mlrank.experiment.forecast import forecast
     from mlrank.records import dump_json
@@ -23,7 +31,11 @@ def show_forecast(config: "ExperimentConfig", results: Path, jobs: int, as_json:
         print(dump_json(forecast_values(config, results, jobs)), end="")
         return
     with new_console(stderr=True).status("pilot fits on few rows") as status:
-        found = forecast(config, results, notify=lambda label: status.update(f"pilot fits on few rows: {label}"))
+
+        def notify(label: str) -> None:
+            status.update(f"pilot fits on few rows: {label}")
+
+        found = forecast(config, results, notify=notify, stored=stored)
     fitting, _, seconds = _together(found, jobs)
     _print_table(found)
     n_left, n_fits = sum(cell.n_left for cell in found), sum(cell.n_fits for cell in found)
@@ -33,7 +45,7 @@ def show_forecast(config: "ExperimentConfig", results: Path, jobs: int, as_json:
 
 
 def forecast_values(
-    config: "ExperimentConfig", results: Path, jobs: int, pilots: "dict[str, Pilot] | None" = None
+    config: "ExperimentConfig", results: Path, jobs: int, pilots: "dict[str, PilotFits] | None" = None
 ) -> dict[str, Any]:
     """Return what running `config` would take on `jobs` workers, with every fit, as JSON values; see `forecast`."""
     from mlrank.experiment.forecast import forecast

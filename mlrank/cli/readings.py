@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from mlrank.recipes.recipe import Recipe
     from mlrank.recipes.run import RecipeRequest, Runner
     from mlrank.recipes.run_readings import ReadingsRun
-    from mlrank.search import Pilot
+    from mlrank.search import PilotFits
 
 __all__ = ["names_of_questions", "reproduce_all_readings", "reproduce_readings"]
 
@@ -30,7 +30,7 @@ class _Forecasts:
 
     def __init__(self, results: Path, jobs: int) -> None:
         self.results, self.jobs = results, jobs
-        self.pilots: dict[str, Pilot] = {}
+        self.pilots: dict[str, PilotFits] = {}
         # Of each experiment its seconds, its fits, and how many of them are left.
         self.found: dict[str, tuple[float | None, int, int]] = {}
 

@@ -3,6 +3,7 @@
 from mlrank.search.cluster import cluster_pool
 from mlrank.search.estimates import Estimate, Pilot, workers_that_fit
 from mlrank.search.limits import is_over_limit
+from mlrank.search.pilots import PilotFits
 from mlrank.search.pools import Pool, growing_pool, local_pool, pools_ahead
 from mlrank.search.schedule import execute
 from mlrank.search.strategies import STRATEGIES, Plan, count_fits
@@ -14,6 +15,7 @@ __all__ = [
     "Chain",
     "Estimate",
     "Pilot",
+    "PilotFits",
     "Plan",
     "Point",
     "Pool",

@@ -1,7 +1,7 @@
 """What fits will take: pilot fits on few rows, scaled up by the solver's own estimate of its cost."""
 
-import time
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import signature
@@ -12,16 +12,13 @@ from scipy.sparse import issparse
 
 from mlrank.labels import MOST_BEST
 from mlrank.search.crossfit import HELDOUT_FOLDS
-from mlrank.search.fits import project
-from mlrank.search.task_data import TaskData, TaskRows
-from mlrank.search.tasks import Task
-from mlrank.search.threads import hold_numba, one_thread
+from mlrank.search.pilots import PilotFits
+from mlrank.search.task_data import TaskData
+from mlrank.search.tasks import Point, Task
 from mlrank.solvers import Capabilities
 
 __all__ = ["Estimate", "Pilot", "workers_that_fit"]
 
-# Rows of the two pilot fits.
-PILOT_ROWS = (150, 450)
 # A process before any data, and what it takes beside that for the libraries that a fit loads.
 PROCESS_BYTES = 70e6
 LIBRARY_BYTES = {"numba": 110e6, "scikit-learn": 80e6}
@@ -40,52 +37,54 @@ class Estimate:
 
 
 class Pilot:
-    """Estimates the fits of a solver on a data set from two fits on few of its rows, scaled and projected.
+    """Estimates the fits of a solver on a data set from fits on few of its rows, scaled and projected.
 
     The solver's ``cost(n_samples, n_features, n_labels) -> (operations, bytes)`` says how time and memory grow; of a
     solver without it both are taken to grow with n_samples * n_features * n_labels and the size of the data. One with a
     fourth argument `density` gets the part of X that is stored, where rows are sparse. An operation is about a
     nanosecond, so that fits of different solvers can be compared before any is made. Two fits tell what time comes on
-    top of that, whatever the number of rows. A solver that uses unlabeled rows gets its share of them, and all rows
-    count.
+    top of that, whatever the number of rows, and those of other points of a search how its points differ. Rows are
+    scored by the models of both. A solver that uses unlabeled rows gets its share of them, and all rows count.
 
     Parameters
     ----------
     task : Task
         Of the fit on the whole training part.
     task_data : TaskData
+    others : other points of the search
     """
 
-    def __init__(self, task: Task, task_data: TaskData) -> None:
+    def __init__(self, task: Task, task_data: TaskData, others: Sequence[Point] = ()) -> None:
         (point,) = task.points
         self.solver: Any = task.chain.build(point)
-        self.task, self.task_data = task, task_data
+        self.task, self.task_data, self.points = task, task_data, others
         self.others = np.zeros(0, np.int64) if task.unlabeled is None else task.unlabeled
         X = task_data.X
         self.row_bytes = X.nnz / X.shape[0] * 12 if hasattr(X, "nnz") else X.shape[1] * 8
 
     @cached_property
-    def fits(self) -> tuple[tuple[int, float], ...]:
-        """Rows and seconds of the pilot fits; none if one failed, as on few rows it may."""
-        rng = np.random.default_rng(self.task.points[0].seed)
-        train, others = (rng.permutation(rows) for rows in (self.task.train, self.others))
-        found = []
-        for size in dict.fromkeys(min(rows, train.size) for rows in PILOT_ROWS):
-            share = others[: others.size * size // train.size]
-            unlabeled = share if share.size else train[:1]
-            task = replace(self.task, train=np.sort(train[:size]), test=train[:1], unlabeled=unlabeled)
-            seconds = _seconds(task, self.solver, self.task_data)
-            if seconds is None:
-                return ()
-            found.append((size, seconds))
-        return tuple(found)
+    def fits(self) -> PilotFits:
+        """The pilot fits, made when they are first asked for."""
+        return PilotFits.of(self.task, self.task_data, self.points)
 
-    def estimate(self, n_samples: int, *, trial: bool = False) -> Estimate:
-        """Return what a fit on so many rows takes, with those for held-out scores where they are needed."""
-        seconds = self._time(n_samples)
-        if seconds is not None and self._cross_fits(trial):
-            part = self._time(round(n_samples * (1 - 1 / HELDOUT_FOLDS)))
-            seconds += HELDOUT_FOLDS * (part or 0.0)
+    def estimate(self, n_samples: int, n_test: int = 0, *, trial: bool = False) -> Estimate:
+        """Return what a fit on so many rows takes, its cut where one is needed, and scoring and judging `n_test`.
+
+        It is the mean of the points of the search, each within the limit on the time of a fit.
+        """
+        if not self.fits.sizes:
+            return Estimate(None, self.memory(n_samples))
+        fitting, scoring = self._fitting(n_samples), 0.0
+        if self._cross_fits(trial):
+            held = n_samples // HELDOUT_FOLDS
+            fitting += HELDOUT_FOLDS * self._fitting(n_samples - held)
+            scoring += HELDOUT_FOLDS * self._scoring(n_samples - held, held)
+        elif self._cuts(trial):
+            scoring += self._scoring(n_samples, n_samples)
+        limit = math.inf if self.task.time_limit is None else self.task.time_limit
+        times = [min(limit, relative * fitting + scoring) for relative in self.fits.relative]
+        seconds = sum(times) / len(times) + self._scoring(n_samples, n_test)
+        seconds += self.fits.trial_judging if trial else self.fits.run_judging
         return Estimate(seconds, self.memory(n_samples))
 
     def work(self, n_samples: int, *, trial: bool = False) -> float:
@@ -95,17 +94,22 @@ class Pilot:
             operations += HELDOUT_FOLDS * self._cost(round(n_samples * (1 - 1 / HELDOUT_FOLDS)))[0]
         return max(1.0, operations)
 
-    def _cross_fits(self, trial: bool) -> bool:
-        return self.task.chain.cross_fits and replace(self.task, refit=not trial).cuts
+    def _cuts(self, trial: bool) -> bool:
+        return replace(self.task, refit=not trial).cuts
 
-    def _time(self, n_samples: int) -> float | None:
-        if not self.fits:
-            return None
-        (first, less), (last, more) = self.fits[0], self.fits[-1]
-        work, low, high = (self._cost(rows)[0] for rows in (n_samples, first, last))
-        # The part that grows explains at most all of the longer fit.
-        slope = min(max(more - less, 0.0) / (high - low), more / high) if high > low else more / high
-        return more + slope * (work - high) if work > high else more * work / high
+    def _cross_fits(self, trial: bool) -> bool:
+        return self.task.chain.cross_fits and self._cuts(trial)
+
+    def _fitting(self, n_samples: int) -> float:
+        """Return the seconds of a fit of the pilot's point on so many rows."""
+        first, last = self.fits.sizes[0], self.fits.sizes[-1]
+        work, low, high = (self._cost(rows)[0] for rows in (n_samples, first.rows, last.rows))
+        return _grown((low, first.seconds), (high, last.seconds), work)
+
+    def _scoring(self, n_samples: int, n_test: int) -> float:
+        """Return the seconds in which the model of so many rows scores `n_test`."""
+        first, last = self.fits.sizes[0], self.fits.sizes[-1]
+        return n_test * _grown((first.rows, first.row_seconds), (last.rows, last.row_seconds), n_samples)
 
     def memory(self, n_samples: int) -> float:
         """Return the bytes that a process takes which makes a fit on so many rows; nothing is fitted."""
@@ -144,22 +148,12 @@ class Pilot:
         return float(n_samples * (2 * self.row_bytes + 9 * Y.shape[1]))
 
 
-def _seconds(task: Task, solver: Any, task_data: TaskData) -> float | None:
-    """Return the seconds of the faster of two fits, as the first may be one that compiles; None if one fails."""
-    found = []
-    try:
-        train = TaskRows.of(task, task_data).train
-        if task.chain.projection is not None:
-            train = project(task.chain, task.points[0], train)[1]
-        with one_thread():
-            for _ in range(2):
-                hold_numba()
-                started = time.process_time()  # what a fit takes that shares its core with nobody
-                solver.fit(train)
-                found.append(time.process_time() - started)
-    except Exception:  # a few rows may be no problem at all; the estimate is then unknown
-        return None
-    return min(found)
+def _grown(few: tuple[float, float], more: tuple[float, float], work: float) -> float:
+    """Return the seconds of `work` from those of two smaller pieces of it, (work, seconds) each."""
+    (low, less), (high, most) = few, more
+    # The part that grows explains at most all of the longer time.
+    slope = min(max(most - less, 0.0) / (high - low), most / high) if high > low else most / high
+    return most + slope * (work - high)
 
 
 def workers_that_fit(jobs: int, bytes_of_process: float, memory: float | None) -> int:

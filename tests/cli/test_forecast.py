@@ -2,14 +2,16 @@
 
 import json
 import shutil
+import time
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from mlrank.search import Chain, Pilot, Point, Task, TaskData, workers_that_fit
+from mlrank.search import Chain, Pilot, PilotFits, Point, Task, TaskData, workers_that_fit
 from mlrank.search.estimates import LIBRARY_BYTES, PROCESS_BYTES
+from mlrank.search.pilots import PilotFit
 from mlrank.solvers import SOLVERS
 from mlrank.thresholds import THRESHOLDS
 from tests.cli.test_commands import mlrank, write_config  # noqa: F401  a fixture
@@ -67,19 +69,20 @@ def pilot_of(solver, scale="none", scores="train", calibrate=None, **more):
     ("seconds", "expected"),
     [
         # Costs n ** 2: 1 s at 100 rows and 4 s at 200 are all growth, so six times 200 rows take 36 times as long.
-        ((1.0, 4.0), 144.0),
+        ((1.0, 4.0), (144.0, 0.25)),
         # 3.5 s and 5 s: 3 s whatever the rows, and 0.5 s (n / 100) ** 2.
-        ((3.5, 5.0), 3.0 + 72.0),
+        ((3.5, 5.0), (3.0 + 72.0, 3.0 + 0.125)),
         # A longer fit on fewer rows tells nothing of growth.
-        ((3.0, 2.0), 2.0),
+        ((3.0, 2.0), (2.0, 2.0)),
         # More growth than the cost says is taken for the cost's: the longer fit counts.
-        ((0.1, 4.0), 144.0),
+        ((0.1, 4.0), (144.0, 0.25)),
     ],
 )
 def test_a_pilot_grows_as_the_solver_says_beside_what_does_not_grow(seconds, expected):
     pilot = pilot_of(Costly)
-    pilot.fits = ((100, seconds[0]), (200, seconds[1]))
-    assert pilot.estimate(1200).seconds == pytest.approx(expected)
+    pilot.fits = PilotFits((PilotFit(100, seconds[0]), PilotFit(200, seconds[1])))
+    assert pilot.estimate(1200, trial=True).seconds == pytest.approx(expected[0])
+    assert pilot.estimate(50, trial=True).seconds == pytest.approx(expected[1])
     data_bytes = 1200 * (2 * 5 * 8 + 9 * 4)
     assert pilot.memory(1200) == OWN_PROCESS + 1200 * 1000 + data_bytes
 
@@ -117,18 +120,41 @@ def test_label_trees_of_large_label_spaces_fit_in_two_workers():
     assert 0.6 * 2**30 < Pilot(task, TaskData(X, Y)).memory(size) < 1.5 * 2**30
 
 
+# All growth, with the square of the rows: 1 s at 100. Scoring takes 10 ms a row by a model of 200 rows, all growth too.
+GROWING = PilotFits((PilotFit(100, 1.0, 0.005), PilotFit(200, 4.0, 0.01)), trial_judging=0.25, run_judging=2.0)
+
+
+def test_rows_are_scored_and_judged_and_the_training_rows_for_the_cut():
+    pilot = pilot_of(Costly)
+    pilot.fits = GROWING
+    test, own, judging = 40 * 0.06, 1200 * 0.06, 2.0
+    assert pilot.estimate(1200, 40).seconds == pytest.approx(144.0 + own + test + judging)
+    assert pilot.estimate(1200, 40, trial=True).seconds == pytest.approx(144.0 + own + test + 0.25)
+    pilot.task = replace(pilot.task, metric="lrap")  # of a search that compares scores no fit needs a cut
+    assert pilot.estimate(1200, 40, trial=True).seconds == pytest.approx(144.0 + test + 0.25)
+    assert pilot.estimate(1200, 40).seconds == pytest.approx(144.0 + own + test + judging)
+
+
+@pytest.mark.parametrize(("limit", "mean"), [(None, (144.0 + 72.0 + 576.0) / 3), (200.0, (144.0 + 72.0 + 200.0) / 3)])
+def test_a_fit_takes_the_mean_of_the_points_of_its_search_within_the_limit(limit, mean):
+    pilot = pilot_of(Costly)
+    pilot.task = replace(pilot.task, metric="lrap", time_limit=limit)
+    pilot.fits = PilotFits((PilotFit(100, 1.0), PilotFit(200, 4.0)), relative=(1.0, 0.5, 4.0))
+    assert pilot.estimate(1200, trial=True).seconds == pytest.approx(mean)
+
+
 @pytest.mark.parametrize("asked", [{"scores": "heldout"}, {"calibrate": "sigmoid"}])
 def test_heldout_scores_take_three_fits_to_two_thirds_of_the_rows(asked):
     pilot = pilot_of(Costly, **asked)
-    pilot.fits = ((100, 1.0), (200, 4.0))
-    # All growth, with the square of the rows.
-    assert pilot.estimate(1200).seconds == pytest.approx(144.0 + 3 * 64.0)
-    assert pilot.estimate(1200, trial=True).seconds == pytest.approx(144.0 + 3 * 64.0)
+    pilot.fits = GROWING
+    heldout = 3 * 64.0 + 3 * 400 * 0.04
+    assert pilot.estimate(1200).seconds == pytest.approx(144.0 + heldout + 2.0)
+    assert pilot.estimate(1200, trial=True).seconds == pytest.approx(144.0 + heldout + 0.25)
     # A search that compares scores needs no cut, and so no held-out scores for it; calibrated scores do need them.
     pilot.task = replace(pilot.task, metric="lrap")
-    uncut = 144.0 if "scores" in asked else 144.0 + 3 * 64.0
-    assert pilot.estimate(1200, trial=True).seconds == pytest.approx(uncut)
-    assert pilot.estimate(1200).seconds == pytest.approx(144.0 + 3 * 64.0)
+    uncut = 144.0 if "scores" in asked else 144.0 + heldout
+    assert pilot.estimate(1200, trial=True).seconds == pytest.approx(uncut + 0.25)
+    assert pilot.estimate(1200).seconds == pytest.approx(144.0 + heldout + 2.0)
     more = pilot.memory(1200) - pilot_of(Costly).memory(1200)
     assert more == ("calibrate" in asked) * LIBRARY_BYTES["scikit-learn"]
 
@@ -139,13 +165,54 @@ def test_pilots_fit_scaled_rows_and_their_share_of_unlabeled_ones(monkeypatch):
     def fit(self, train, prepared=None):
         unlabeled = None if train.X_unlabeled is None else len(train.X_unlabeled)
         seen.append((train.n_samples, unlabeled, float(np.abs(train.X.mean(axis=0)).max())))
+        return plain(self, train, prepared)
 
+    plain = Looks.fit
     monkeypatch.setattr(Looks, "fit", fit)
     pilot = pilot_of(Looks, "standard", unlabeled=np.arange(100, 300))
-    assert [size for size, _ in pilot.fits] == [150, 300]
+    assert [one.rows for one in pilot.fits.sizes] == [150, 300]
     assert [sizes for *sizes, _ in seen] == [[150, 100]] * 2 + [[300, 200]] * 2
     assert max(mean for *_, mean in seen) < 1e-12
     assert pilot.memory(300) == OWN_PROCESS + 2 * 500 * (2 * 5 * 8 + 9 * 4)
+
+
+@dataclass(frozen=True)
+class Slow(SOLVERS["binary_svm"]):
+    """As Binary-SVM, but takes `C` hundredths of a second more, its model takes two, and with 3 it fails."""
+
+    def fit(self, train, prepared=None):
+        if self.C == 3:
+            raise RuntimeError("no way")
+        spend(0.01 * self.C)
+        return SlowModel(super().fit(train, prepared))
+
+
+class SlowModel:
+    def __init__(self, model):
+        self.model, self.info = model, model.info
+
+    def decision_function(self, X):
+        spend(0.02)
+        return self.model.decision_function(X)
+
+
+def spend(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_pilots_time_points_of_the_search_scoring_and_judging():
+    X, Y = small_data(n=300)
+    task = replace(task_of(chain_of(Slow), settings={"C": 1.0}), test=np.arange(300))
+    others = [Point({"C": value}, {}, "key", 0) for value in (4.0, 3.0)]  # the last one fails, and is left out
+    found = PilotFits.of(task, TaskData(X, Y), others)
+    assert [one.rows for one in found.sizes] == [150, 300]
+    same, slow = found.relative
+    assert same == 1.0
+    assert slow == pytest.approx(4.0, rel=0.3)
+    assert [one.row_seconds for one in found.sizes] == pytest.approx([0.02 / 100] * 2, rel=0.5)
+    assert 0 < found.trial_judging < found.run_judging
 
 
 def test_a_pilot_that_fails_gives_no_time():

@@ -184,6 +184,7 @@ class Iterated(Means):
     """As Means; `seen` lists the number of rows and the most iterations of every fit."""
 
     max_iter: int = 10**9
+    kind: str = "sum"
     seen: ClassVar[list[tuple[int, int]]] = []
 
     def fit(self, train: TrainingSet, prepared: object = None) -> LinearModel:

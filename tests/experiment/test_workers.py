@@ -203,9 +203,30 @@ def test_a_fit_that_hangs_is_ended_where_nothing_is_searched_too(tmp_path, monke
 @pytest.mark.parametrize(("search", "warm_up"), [("{{folds: 2, time_limit: 9}}", 20), ("{{folds: 2}}", 10**9)])
 def test_a_warm_up_iterates_little_where_fits_have_a_limit(tmp_path, monkeypatch, search, warm_up):
     monkeypatch.setattr(Iterated, "seen", [])
+    monkeypatch.setattr("mlrank.search.fits._WARM", set())
     run(one_method(tmp_path, "Iterated', shift: [0, 1]", search), tmp_path / "r", 1)
     assert {most for rows, most in Iterated.seen if rows == 20} == {warm_up}
     assert {most for rows, most in Iterated.seen if rows > 20} == {10**9}
+
+
+@pytest.mark.parametrize(
+    ("settings", "n_warm_ups"),
+    [
+        ("shift: [1, 2, 3]", 1),
+        # Without a shift other code may run, as with other values that are no numbers.
+        ("shift: [2, 0]", 2),
+        ("kind: [sum, mean], shift: 1", 2),
+        ("kind: [sum, mean], shift: [1, 2]", 2),
+    ],
+)
+def test_a_process_warms_up_once_for_fits_that_run_the_same_code(tmp_path, monkeypatch, settings, n_warm_ups):
+    monkeypatch.setattr(Iterated, "seen", [])
+    monkeypatch.setattr("mlrank.search.fits._WARM", set())
+    monkeypatch.setattr("mlrank.search.fits.SLICE_SECONDS", -1.0)  # every fit is a task
+    monkeypatch.setattr("mlrank.search.fits.PREPARATIONS_PER_SLICE", -1.0)
+    run(one_method(tmp_path, f"Iterated', {settings}", "{{folds: 2, time_limit: 9}}"), tmp_path / "r", 1)
+    assert sum(rows == 20 for rows, _ in Iterated.seen) == n_warm_ups
+    assert len(Iterated.seen) >= n_warm_ups + 2 * 2 + 1
 
 
 def test_a_fit_that_hangs_in_a_library_ends_with_its_worker(tmp_path):

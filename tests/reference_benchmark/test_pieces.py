@@ -48,6 +48,24 @@ def test_what_a_piece_has_is_not_run_again(made, tmp_path, monkeypatch):
     assert values[0] == values[1]
 
 
+def test_a_forecast_counts_what_pieces_have(made, tmp_path, capsys, monkeypatch):
+    out, fitted = tmp_path / "benchmark", []
+    shutil.copytree(made.out, out)
+    (out / "cells" / "yeast" / "PLST.json.xz").unlink()
+    monkeypatch.setattr(SOLVERS["knn"], "fit", lambda self, *_: fitted.append(self))
+    command("run", "--out", out, "--results", tmp_path / "runs", "--jobs", 1, "--dry-run")
+    shown = capsys.readouterr().out
+    rows = {line.split("/")[1].split("  ")[0].strip(): line.split() for line in shown.splitlines() if " / " in line}
+    left = {name: row[row.index("2") + 2] for name, row in rows.items() if name != "method"}
+    # Both splits: four points in a fold each, of which the tuned cut makes none, and a last fit.
+    assert left == {"kNN": "0", "kNN tuned": "0", "PLST": "10", "PLST tuned": "2"}
+    assert "12 of 24 fits are left: about " in shown
+    assert "finished fits" in " ".join(rows["kNN"])
+    assert "a pilot fit" in " ".join(rows["PLST tuned"])
+    assert not fitted
+    assert not (tmp_path / "runs").exists()
+
+
 def test_what_has_changed_is_run_again(made, tmp_path):
     config, out = made.root / "configs" / "benchmark.yaml", tmp_path / "benchmark"
     shutil.copytree(made.out, out)

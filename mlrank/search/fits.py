@@ -98,7 +98,8 @@ def solve_block(task: Task, task_data: TaskData, block: Block) -> Part:
             hold_numba()
             started = fit_clock()
             solver = task.chain.build(point)
-            solved = solver.fit_block(cache.train, block, cache.prepare(solver))
+            # It prepares what it needs itself, which may be less than the whole.
+            solved = solver.fit_block(cache.train, block)
             seconds = fit_clock() - started
         return Part(solved, seconds, peak_memory() if measurable else None)
     except Exception:  # the fit is then made whole: its error is that of a whole one

@@ -10,8 +10,9 @@ from scipy.sparse import csr_array
 from mlrank.labels import top_of
 from mlrank.models.parts import pack, restore
 from mlrank.solvers import SOLVERS, TrainingSet
+from mlrank.solvers.base import Block
 from mlrank.solvers.label_tree.label_tree import LabelTree
-from mlrank.solvers.label_tree.tree import grow, shape_of
+from mlrank.solvers.label_tree.tree import _deal, grow, shape_of
 from tests.solvers.label_tree_reference import machines, plain_order, plain_scores, primal
 
 SMALL = {"branching": 4, "leaf": 4}
@@ -97,6 +98,52 @@ def test_machines_do_not_depend_on_how_many_passes_a_call_makes(monkeypatch):
     whole = LabelTree(**SMALL).fit(train)
     monkeypatch.setattr(arrays, "PIECE", 10.0)
     assert LabelTree(**SMALL).fit(train).weights.tobytes() == whole.weights.tobytes()
+
+
+@pytest.mark.parametrize("n_blocks", [2, 3, 7])
+@pytest.mark.parametrize(("branching", "leaf"), [(2, 2), (4, 3), (16, 20)])
+def test_blocks_grow_and_train_parts_of_one_tree(monkeypatch, branching, leaf, n_blocks):
+    from mlrank.solvers.label_tree import tree as module
+
+    halved = []
+    halve = module._halve
+    monkeypatch.setattr(module, "_halve", lambda *given: (halved.append(given[9] - given[7]), halve(*given)))
+    train = TrainingSet(*problem(n=300, k=60, seed=n_blocks))
+    solver = LabelTree(tol=1e-3, branching=branching, leaf=leaf)
+    whole, all_halved = solver.fit(train), sum(halved)
+    parts, work = [], []
+    for number in range(n_blocks):
+        halved.clear()
+        parts.append(solver.fit_block(train, Block(number, n_blocks)))
+        work.append(sum(halved))
+    numbers = [number for part in parts for number in part.nodes]
+    assert sorted(numbers) == list(range(len(numbers)))
+    places = np.array([part.tree.order >= 0 for part in parts])
+    assert (places.sum(axis=0) == 1).all()
+    joined = solver.join(train, parts)
+    for name in ("order", "leaf_ptr", "features", "children", "weights", "bias"):
+        assert getattr(joined, name).tobytes() == getattr(whole, name).tobytes(), name
+    # From a level with two nodes for each block on, if it is not the last, a block halves its own labels alone.
+    if branching == 2:
+        assert max(work) < all_halved
+    prepared = solver.prepare(train)
+    again = solver.join(train, [solver.fit_block(train, Block(n, n_blocks), prepared) for n in range(n_blocks)])
+    assert again.weights.tobytes() == whole.weights.tobytes()
+
+
+def test_nodes_are_dealt_by_their_rows_and_children():
+    # A root with four nodes, of 20 labels each, that have 40, 10, 20 and 20 rows: these cost 20 times as much, and the
+    # root four times the sum, 360. Dealt are 800 | 400, 400 | 360, and the last 200 to the second, which has less.
+    rows = np.repeat([40, 10, 20, 20], 20) / 20
+    found = _deal(rows, np.arange(0, 81, 20), np.array([4]), 2)
+    assert [part.tolist() for part in found.of_levels(np.array([1, 4]))] == [[0], [0, 1, 1, 1]]
+    # Each node has two children of ten labels: 12 times its rows, so 480, 120, 240 and 240 beside the same root.
+    below = _deal(rows, np.arange(0, 81, 20), np.array([4, 2]), 2)
+    assert [part.tolist() for part in below.of_levels(np.array([1, 4, 8]))] == [
+        [1],
+        [0, 1, 1, 0],
+        [0, 0, 1, 1, 1, 1, 0, 0],
+    ]
 
 
 @pytest.mark.parametrize("scores", ["hinge", "logistic"])

@@ -20,13 +20,13 @@ or values above 1000 float64. Nodes whose features are out of scale cost (n + m)
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from mlrank.arrays import IntArray, as_features, read_only
+from mlrank.arrays import as_features, read_only
 from mlrank.labels import columns_of
 from mlrank.solvers.base import (
     WHOLE,
@@ -42,7 +42,7 @@ from mlrank.solvers.base import (
 )
 from mlrank.solvers.label_tree.model import SCORES, TreeModel
 from mlrank.solvers.label_tree.nodes import Machines, NodeRows, Weights, train_node
-from mlrank.solvers.label_tree.tree import Tree, grow, shape_of
+from mlrank.solvers.label_tree.tree import GrownTree, Tree, grow, shape_of
 from mlrank.solvers.scales import scale_notes
 
 __all__ = ["LabelTree"]
@@ -58,7 +58,10 @@ KEPT_WEIGHTS = 500.0
 
 
 class TrainedNodes(NamedTuple):
-    """Nodes of a tree with their machines, by the numbers that nodes have from the root down."""
+    """The machines of nodes, by the numbers that nodes have from the root down, and the tree, whose order has gaps.
+
+    Labels whose place another block knows are -1.
+    """
 
     tree: Tree
     nodes: dict[int, Weights]
@@ -146,54 +149,46 @@ class LabelTree:
             weights = min(weights, KEPT_WEIGHTS * n_labels)
         return 40.0 * cells * self.branching * levels, 16.0 * cells + 9.0 * weights
 
-    def prepare(self, train: TrainingSet) -> Tree:
+    def prepare(self, train: TrainingSet) -> GrownTree:
         """Return the tree of the labels of `train`."""
-        rng = np.random.default_rng(self.seed)
-        return grow(as_features(csr_array(train.X)), train.sparse_Y, int(self.branching), int(self.leaf), rng)
+        return self._grow(train, WHOLE)
 
-    def fit(self, train: TrainingSet, prepared: Tree | None = None) -> TreeModel:
+    def fit(self, train: TrainingSet, prepared: GrownTree | None = None) -> TreeModel:
         """Grow the tree of labels, then train the machines of each node."""
         return self.join(train, [self.fit_block(train, WHOLE, prepared)])
 
-    def fit_block(self, train: TrainingSet, block: Block, prepared: Tree | None = None) -> TrainedNodes:
-        """Train the machines of every few nodes; the tree is grown where it is not given."""
-        tree = self.prepare(train) if prepared is None else prepared
+    def fit_block(self, train: TrainingSet, block: Block, prepared: GrownTree | None = None) -> TrainedNodes:
+        """Train the machines of the nodes of a block; what it needs of the tree is grown where that is not given."""
+        tree = self._grow(train, block) if prepared is None else prepared
         machines = Machines(float(self.C), float(self.tol), int(self.max_iter), float(self.min_weight))
-        rows = self._rows(train, tree)
-        nodes: dict[int, Weights] = {}
-        for number, bounds in block.of(_nodes_of(tree)):
-            nodes[number] = train_node(rows, bounds, machines, 31 * number)
-        return TrainedNodes(tree, nodes)
+        rows = self._rows(train)
+        nodes = {node.number: train_node(rows, node, machines) for node in tree.nodes(block)}
+        return TrainedNodes(Tree(tree.own_order(block), tree.leaf_ptr, tree.widths), nodes)
 
     def join(self, train: TrainingSet, parts: Sequence[TrainedNodes]) -> TreeModel:
         """Return the model of the nodes of all blocks, which are let go as they are joined."""
         nodes = {number: weights for part in parts for number, weights in part.nodes.items()}
         for part in parts:
             part.nodes.clear()
-        return _model(self, train, parts[0].tree, [nodes.pop(number) for number in sorted(nodes)])
+        order = np.maximum.reduce([part.tree.order for part in parts])
+        return _model(self, train, replace(parts[0].tree, order=order), [nodes.pop(number) for number in sorted(nodes)])
 
-    def _rows(self, train: TrainingSet, tree: Tree) -> NodeRows:
+    def _grow(self, train: TrainingSet, block: Block) -> GrownTree:
+        X, rng = as_features(csr_array(train.X)), np.random.default_rng(self.seed)
+        return grow(X, train.sparse_Y, int(self.branching), int(self.leaf), rng, block)
+
+    def _rows(self, train: TrainingSet) -> NodeRows:
         X, columns = as_features(csr_array(train.X)), columns_of(train.sparse_Y)
         largest = float(np.abs(X.data).max(initial=0.0))
         single = self.tol >= FLOAT32_TOL and (largest == 0 or FLOAT32_LEAST <= largest <= FLOAT32_MOST)
         values = X.data.astype(np.float32 if single else np.float64)
         return NodeRows(
             *(read_only(X.indptr), read_only(X.indices), values),
-            *(columns.indptr.astype(np.int64), read_only(columns.indices), tree.order),
+            *(columns.indptr.astype(np.int64), read_only(columns.indices)),
             draws=np.random.default_rng(self.seed).random(DRAWS),
             local_row=np.full(X.shape[0], -1, np.int32),
             local_feature=np.full(X.shape[1], -1, np.int32),
         )
-
-
-def _nodes_of(tree: Tree) -> list[tuple[int, IntArray]]:
-    """Return the number of each node, and where the labels below its children begin and end."""
-    found: list[tuple[int, IntArray]] = []
-    for level in range(tree.level_sizes.size):
-        bounds, child_ptr = tree.bounds(level), tree.child_ptr(level)
-        for begin, end in zip(child_ptr[:-1].tolist(), child_ptr[1:].tolist(), strict=True):
-            found.append((len(found), bounds[begin : end + 1]))
-    return found
 
 
 def _model(solver: LabelTree, train: TrainingSet, tree: Tree, nodes: list[Weights]) -> TreeModel:

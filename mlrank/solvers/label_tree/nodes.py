@@ -22,6 +22,7 @@ from mlrank.linalg.interior import OPERATIONS
 from mlrank.solvers.base import relative_gap
 from mlrank.solvers.label_machine import LabelRows, solve_squared
 from mlrank.solvers.label_tree.local import local_rows
+from mlrank.solvers.label_tree.tree import Node
 
 __all__ = ["Machines", "NodeRows", "Weights", "train_node"]
 
@@ -39,7 +40,6 @@ class NodeRows:
     ----------
     row_ptr, features, values : the rows as CSR, values float32 or float64
     label_ptr, label_rows : the rows of each label
-    order : (n_labels,) labels as they lie in the tree
     draws : (n,) random numbers in [0, 1)
     local_row, local_feature : (n_samples,) and (n_features,) int32 ndarrays of -1, as they are again after each node
     """
@@ -49,7 +49,6 @@ class NodeRows:
     values: npt.NDArray[Any]
     label_ptr: IntArray
     label_rows: npt.NDArray[np.int32]
-    order: IntArray
     draws: FloatArray
     local_row: npt.NDArray[np.int32]
     local_feature: npt.NDArray[np.int32]
@@ -82,14 +81,12 @@ class Weights(NamedTuple):
     n_dropped: int
 
 
-def train_node(rows: NodeRows, bounds: IntArray, machines: Machines, turn: int) -> Weights:
-    """Train the machines of a node, whose child c has the labels ``order[bounds[c]:bounds[c + 1]]`` below it.
-
-    Its rows are those with a label below it; `turn` says where random numbers begin.
-    """
+def train_node(rows: NodeRows, node: Node, machines: Machines) -> Weights:
+    """Train the machines of a node, whose rows are those with a label below it; its number says where draws begin."""
+    bounds, turn = node.bounds, 31 * node.number
     mark_ptr, marks, ptr, features, values, own = local_rows(
         *(rows.row_ptr, rows.features, rows.values, rows.label_ptr, rows.label_rows),
-        *(rows.order[bounds[0] : bounds[-1]], rows.local_row, rows.local_feature),
+        *(node.labels, rows.local_row, rows.local_feature),
     )
     signs = _signs(np.ascontiguousarray(bounds), mark_ptr, marks, ptr.size - 1, values)
     n_children = bounds.size - 1

@@ -1,20 +1,30 @@
-"""The tree: labels halved by balanced 2-means until a leaf holds few, and every few halvings taken for one level."""
+"""The tree: labels halved by balanced 2-means until a leaf holds few, and every few halvings taken for one level.
 
+Several workers grow and train one tree: each halves all labels down to the level whose nodes are dealt to them, and
+from there on only those below its own nodes. The labels of a node are trained in the order that they had when its
+children were halved apart, so that what is below them, and by whom, changes nothing.
+"""
+
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from mlrank.arrays import Features, FloatArray, IntArray, read_only
 from mlrank.compiled import INNER, njit
-from mlrank.labels import columns_of
+from mlrank.labels import columns_of, label_counts
+from mlrank.solvers.base import WHOLE, Block
 from mlrank.solvers.label_tree.local import local_rows
 
-__all__ = ["Tree", "grow", "shape_of"]
+__all__ = ["GrownTree", "Node", "Tree", "grow", "shape_of"]
 
 # Rounds of 2-means at most; it ends when fewer than this share of the labels change sides. Four rounds lose .007 of
 # precision at 1 on labels in clusters.
 ROUNDS, MOVED = 20, 0.005
+# Nodes of the dealt level for each block, at least: so blocks cost about the same, and little is halved by all of them.
+DEALT = 2
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,97 @@ class Tree:
         return np.arange(int(self.level_sizes[level]) + 1) * int(self.widths[level])
 
 
+class Node(NamedTuple):
+    """A node by its number, from the root down: its labels, and where in `labels` those of each child begin and end."""
+
+    number: int
+    labels: IntArray
+    bounds: IntArray
+
+
+@dataclass(frozen=True)
+class GrownTree(Tree):
+    """A tree, or what a block grows of it, as it is trained.
+
+    Parameters
+    ----------
+    orders : tuple of (n_labels,) int64 ndarray
+        For each level the labels as they lay when its children had been halved apart. In what a block grows, labels
+        below nodes of others have no order.
+    n_rows : (n_labels,) int64 ndarray
+        Rows of each label.
+    """
+
+    orders: tuple[IntArray, ...]
+    n_rows: IntArray
+
+    def nodes(self, block: Block) -> Iterator[Node]:
+        """Yield the nodes of a block."""
+        owners = self._deal(block)
+        numbers = np.concatenate([[0], np.cumsum(self.level_sizes)])
+        for level, own in enumerate(owners.of_levels(self.level_sizes)):
+            bounds, child_ptr = self.bounds(level), self.child_ptr(level)
+            for place in np.flatnonzero(own == block.number):
+                ends = bounds[child_ptr[place] : child_ptr[place + 1] + 1]
+                yield Node(int(numbers[level] + place), self.orders[level][ends[0] : ends[-1]], ends - ends[0])
+
+    def own_order(self, block: Block) -> IntArray:
+        """Return the labels below the nodes of the dealt level that a block has, in their places, and -1 elsewhere."""
+        *_, of_leaves = self._deal(block).of_levels(self.level_sizes)
+        own: IntArray = np.where(np.repeat(of_leaves == block.number, np.diff(self.leaf_ptr)), self.order, -1)
+        return own
+
+    def _deal(self, block: Block) -> "_Deal":
+        level = _dealt_level(self.level_sizes, block.n_blocks)
+        bounds = self.leaf_ptr[:: (self.leaf_ptr.size - 1) // int(self.level_sizes[level])]
+        return _deal(self.n_rows[self.order], bounds, self.widths, block.n_blocks)
+
+
+class _Deal(NamedTuple):
+    """Which block has which nodes: of each level above that whose nodes are dealt, and of that, with all below."""
+
+    above: tuple[IntArray, ...]
+    dealt: IntArray
+
+    def of_levels(self, level_sizes: IntArray) -> list[IntArray]:
+        """Return the block of each node, level by level."""
+        below = level_sizes[len(self.above) :].tolist()
+        return [*self.above, *(np.repeat(self.dealt, size // self.dealt.size) for size in below)]
+
+
+def _dealt_level(level_sizes: IntArray, n_blocks: int) -> int:
+    """Return the level whose nodes are dealt to blocks: the first that has a few for each."""
+    enough = level_sizes >= (DEALT * n_blocks if n_blocks > 1 else 1)
+    return int(np.argmax(enough)) if enough.any() else level_sizes.size - 1
+
+
+def _deal(n_rows: IntArray, bounds: IntArray, widths: IntArray, n_blocks: int) -> _Deal:
+    """Deal nodes to blocks by what they cost, the largest first, each to the block that has least.
+
+    A node costs its rows, counted with each of its labels, times its children.
+
+    Parameters
+    ----------
+    n_rows : (n_labels,) rows of the labels as they lie
+    bounds : where the labels of each node of the dealt level begin and end
+    """
+    rows = np.diff(np.concatenate([[0], np.cumsum(n_rows)])[bounds]).astype(float)
+    level_sizes = np.concatenate([[1], np.cumprod(widths)]).astype(np.int64)
+    level = int(np.searchsorted(level_sizes, rows.size))
+    n_children = [*widths.tolist(), n_rows.size / level_sizes[-1]]
+    costs = [
+        rows.reshape(size, -1).sum(axis=1) * n_children[at] for at, size in enumerate(level_sizes[:level].tolist())
+    ]
+    costs.append(rows * sum(n_children[level:]))
+    every, loads = np.concatenate(costs), np.zeros(n_blocks)
+    owners = np.zeros(every.size, np.int64)
+    for place in np.argsort(-every, kind="stable").tolist():
+        owners[place] = int(np.argmin(loads))
+        loads[owners[place]] += every[place]
+    *first, dealt = np.split(owners, np.cumsum([cost.size for cost in costs])[:-1])
+    return _Deal(tuple(first), dealt)
+
+
 def shape_of(n_labels: int, branching: int, leaf: int) -> tuple[int, IntArray]:
     """Return how often labels are halved so that a leaf has `leaf` of them at most, and the widths of levels.
 
@@ -69,8 +170,10 @@ def shape_of(n_labels: int, branching: int, leaf: int) -> tuple[int, IntArray]:
     return halvings, np.array(widths, dtype=np.int64)
 
 
-def grow(X: Features, Y: csr_array, branching: int, leaf: int, rng: np.random.Generator) -> Tree:
-    """Return a tree in which labels of similar rows lie together.
+def grow(
+    X: Features, Y: csr_array, branching: int, leaf: int, rng: np.random.Generator, block: Block = WHOLE
+) -> GrownTree:
+    """Return a tree in which labels of similar rows lie together, or what a block needs of it.
 
     A label stands for the sum of its rows, each of unit length, at unit length itself. A segment of labels is halved by
     2-means: the difference of two random labels is the first direction; the half of the labels that lies farthest along
@@ -85,10 +188,14 @@ def grow(X: Features, Y: csr_array, branching: int, leaf: int, rng: np.random.Ge
     leaf : int
         Labels of a leaf at most.
     rng : draws the first centers
+    block : Block
     """
     n_labels = Y.shape[1]
     halvings, widths = shape_of(n_labels, branching, leaf)
-    order, ptr = np.arange(n_labels), np.array([0, n_labels])
+    depths = np.concatenate([[0], np.cumsum(np.log2(widths))]).astype(int)
+    dealt = int(depths[_dealt_level(np.exp2(depths).astype(np.int64), block.n_blocks)])
+    n_rows, owners = label_counts(Y), np.zeros(1, np.int64)
+    order, ptr, orders = np.arange(n_labels), np.array([0, n_labels]), []
     if halvings:
         columns = columns_of(Y)
         labels = columns.indptr.astype(np.int64), read_only(columns.indices)
@@ -97,15 +204,21 @@ def grow(X: Features, Y: csr_array, branching: int, leaf: int, rng: np.random.Ge
         center = np.zeros(X.shape[1])
         _lengths(*rows, *labels, center, lengths)
         number, place = np.full(X.shape[1], -1, np.int32), np.full(X.shape[0], -1, np.int32)
-        for _ in range(halvings):
+        for depth in range(halvings):
             sizes = np.diff(ptr)
             inner = np.stack([ptr[:-1], ptr[:-1] + (sizes + 1) // 2], axis=1)
             seeds = rng.random((sizes.size, 2))
+            if depth == dealt:
+                owners = _deal(n_rows[order], ptr, widths, block.n_blocks).dealt
             for segment in range(sizes.size):
+                if depth >= dealt and owners[segment >> (depth - dealt)] != block.number:
+                    continue
                 ends = int(ptr[segment]), int(inner[segment, 1]), int(ptr[segment + 1])
                 _halve(*rows, *labels, lengths, order, *ends, seeds[segment], number, place)
             ptr = np.append(inner.ravel(), n_labels)
-    return Tree(order, ptr, widths)
+            if depth + 1 in depths:
+                orders.append(order.copy())
+    return GrownTree(order, ptr, widths, (*orders, order), n_rows)
 
 
 def _unit(X: csr_array) -> FloatArray:

@@ -230,9 +230,12 @@ class BinarySVM:
     def _joined(self, train: TrainingSet, parts: Sequence[LabelMachines], shared: Prepared | None) -> AnyModel:
         found = join_machines(parts)
         labels, machines = found
-        weights, intercept = np.zeros((train.n_labels, machines.W.shape[1])), np.full(train.n_labels, -1.0)
-        intercept[label_counts(train.Y) > 0] = 1.0
-        weights[labels], intercept[labels] = machines.W, machines.b
+        intercept = np.where(label_counts(train.Y) > 0, 1.0, -1.0)
+        intercept[labels] = machines.b
+        weights = machines.W
+        if len(labels) < train.n_labels:  # else they are all there, in order, and as large as anything here
+            weights = np.zeros((train.n_labels, machines.W.shape[1]))
+            weights[labels] = machines.W
         point = dual_point_of(found, train.n_labels)
         info = self._info(float(machines.primal.sum()), float(machines.dual.sum()), int(machines.n_iter.sum()), train)
         if self.kernel == "linear":

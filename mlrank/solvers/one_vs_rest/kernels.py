@@ -11,7 +11,7 @@ import numpy as np
 from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.compiled import njit
 
-__all__ = ["SignArray", "SingleArray", "line_search", "smoothed", "sparse_descent", "sparse_pass"]
+__all__ = ["SignArray", "SingleArray", "line_search", "smoothed", "sparse_descent", "sparse_judged", "sparse_pass"]
 
 SignArray: TypeAlias = np.ndarray[Any, np.dtype[np.int8]]
 SingleArray: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
@@ -167,6 +167,57 @@ def sparse_pass(  # pragma: no cover
                 x, w = data[p], W[indices[p]]
                 for j in range(n_lanes):
                     w[j] += x * move[j]
+
+
+@njit(cache=True, error_model="numpy")
+def sparse_judged(  # pragma: no cover
+    data: FloatArray,
+    indices: IntArray,
+    indptr: IntArray,
+    S: SignArray,
+    costs: FloatArray,
+    squared: bool,
+    beta: FloatArray,
+    W: FloatArray,
+    sums: FloatArray,
+) -> None:
+    """Add to W (n_features, n_machines) the weights of dual variables, and to `sums` four sums of each machine.
+
+    These are of beta, of alpha, of the penalty alpha^2 / (2 c) of the squared hinge, and of the loss. Machines lie side
+    by side, as in `sparse_pass`.
+    """
+    n_lanes = W.shape[1]
+    lean = (0.5 / costs[0], 0.5 / costs[1]) if squared else (0.0, 0.0)
+    for i in range(len(S)):
+        own, signs = beta[i], S[i]
+        moved = False
+        for j in range(n_lanes):
+            if own[j] != 0.0:
+                moved = True
+                break
+        if not moved:
+            continue
+        for j in range(n_lanes):
+            sums[0, j] += own[j]
+            sums[1, j] += abs(own[j])
+            sums[2, j] += own[j] * own[j] * (lean[1] if signs[j] > 0 else lean[0])
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            x, w = data[p], W[np.uint64(indices[p])]
+            for j in range(n_lanes):
+                w[j] += x * own[j]
+    score = np.empty(n_lanes)
+    for i in range(len(S)):
+        signs = S[i]
+        for j in range(n_lanes):
+            score[j] = sums[0, j]
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            x, w = data[p], W[np.uint64(indices[p])]
+            for j in range(n_lanes):
+                score[j] += x * w[j]
+        for j in range(n_lanes):
+            slack = max(0.0, 1.0 - signs[j] * score[j])
+            cost = costs[1] if signs[j] > 0 else costs[0] if signs[j] < 0 else 0.0
+            sums[3, j] += cost * (slack * slack if squared else slack)
 
 
 @njit(cache=True, error_model="numpy")

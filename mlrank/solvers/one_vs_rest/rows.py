@@ -20,7 +20,7 @@ from mlrank.solvers.one_vs_rest.logistic import LogisticLockstep, entropies
 from mlrank.solvers.one_vs_rest.newton import STEPS, LinearProblem, Lockstep, PathPoint, ridge_point
 from mlrank.solvers.one_vs_rest.signs import BlockSigns
 
-__all__ = ["MachineRows", "Machines", "joined", "objectives", "primal_objectives"]
+__all__ = ["MachineRows", "Machines", "dual_objectives", "joined", "objectives", "primal_objectives"]
 
 # Ratio of C between stages, their tolerance.
 RATIO, LOOSE = 8.0, 3e-2
@@ -219,8 +219,17 @@ def objectives(
     else:
         if squared:
             norm += np.divide(beta**2, 2.0 * costs, out=np.zeros_like(beta), where=costs > 0).sum(axis=1)
-        # The best part of the dual point: all of it or less where bounds hold it.
-        part = np.minimum(np.inf if squared else 1.0, total / np.maximum(norm, 1e-300))
-        dual = part * total - 0.5 * part**2 * norm
-    sound = (dual >= 0.0) & (dual <= primal * (1.0 + ROUNDING))
-    return primal, np.where(sound, dual, 0.0)
+        return primal, dual_objectives(squared, total, norm, primal)
+    return primal, _sound(dual, primal)
+
+
+def dual_objectives(squared: bool, total: FloatArray, norm: FloatArray, primal: FloatArray) -> FloatArray:
+    """Return D of hinge machines, see `objectives`, by the sums of their alpha and the squares that are halved in D."""
+    # The best part of the dual point: all of it or less where bounds hold it.
+    part = np.minimum(np.inf if squared else 1.0, total / np.maximum(norm, 1e-300))
+    return _sound(part * total - 0.5 * part**2 * norm, primal)
+
+
+def _sound(dual: FloatArray, primal: FloatArray) -> FloatArray:
+    """Return bounds, or 0 for one that is none."""
+    return np.where((dual >= 0.0) & (dual <= primal * (1.0 + ROUNDING)), dual, 0.0)

@@ -22,8 +22,14 @@ from scipy.sparse import csr_array
 from mlrank.arrays import FloatArray, IntArray
 from mlrank.linalg.sums import column_offsets, less_offsets
 from mlrank.solvers.base import WHOLE, Block, TrainingSet
-from mlrank.solvers.one_vs_rest.kernels import SignArray, SingleArray, sparse_descent, sparse_pass
-from mlrank.solvers.one_vs_rest.rows import MARGIN, Machines, joined, objectives
+from mlrank.solvers.one_vs_rest.kernels import (
+    SignArray,
+    SingleArray,
+    sparse_descent,
+    sparse_judged,
+    sparse_pass,
+)
+from mlrank.solvers.one_vs_rest.rows import MARGIN, Machines, dual_objectives, joined, objectives
 from mlrank.solvers.one_vs_rest.signs import LANES, BlockSigns
 
 __all__ = ["SparseMachineRows"]
@@ -114,9 +120,25 @@ class SparseMachineRows:
     def _judged(self, S: SignArray, C: float, beta: SingleArray | FloatArray, n_iter: int | IntArray) -> Machines:
         """Return the machines of dual variables, with P and D in double precision."""
         # Single precision may round a bound up.
-        dual = np.clip(np.ascontiguousarray(beta.T, dtype=np.float64), *self._bounds(C))
+        alpha = np.clip(np.ascontiguousarray(beta, dtype=np.float64), *self._bounds(C))
+        if self.offsets is None:
+            return self._judged_at_once(S, C, alpha, n_iter)
+        dual = np.ascontiguousarray(alpha.T)
         sums = dual.sum(axis=1)
-        W = np.asarray(self.near.T @ dual.T).T
-        W = W if self.offsets is None else W + np.multiply.outer(sums, self.offsets)
+        W = np.asarray(self.near.T @ dual.T).T + np.multiply.outer(sums, self.offsets)
         primal, bound = objectives(self, np.ascontiguousarray(S.T), C, W, sums, dual, W)
         return Machines(W, sums, primal, bound, np.full(len(S.T), n_iter), csr_array(dual))
+
+    def _judged_at_once(self, S: SignArray, C: float, alpha: FloatArray, n_iter: int | IntArray) -> Machines:
+        """Judge machines whose rows need no offsets, side by side."""
+        rows = self.given.data, self.given.indices, self.given.indptr
+        W, sums = np.zeros((self.given.shape[1], S.shape[1])), np.zeros((4, S.shape[1]))
+        costs = np.array([C, C * self.positive_weight])
+        sparse_judged(*rows, np.ascontiguousarray(S), costs, self.squared, alpha, W, sums)
+        bias, total, penalty, loss = sums
+        norm = np.einsum("ij,ij->j", W, W) + bias * bias
+        primal = 0.5 * norm + loss
+        dual = dual_objectives(self.squared, total, norm + penalty, primal)
+        return Machines(
+            np.ascontiguousarray(W.T), bias, primal, dual, np.full(S.shape[1], n_iter), csr_array(csr_array(alpha).T)
+        )

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from mlrank.certify import CERTIFIERS
 from mlrank.solvers import SOLVERS, TrainingSet, binary_svm
 from mlrank.solvers.one_vs_rest import MachineRows, SparseMachineRows, sparse
-from mlrank.solvers.one_vs_rest.kernels import sparse_descent, sparse_pass
+from mlrank.solvers.one_vs_rest.kernels import sparse_descent, sparse_judged, sparse_pass
 from tests.solvers.problems import random_problem
 
 BinarySVM = SOLVERS["binary_svm"]
@@ -24,6 +24,26 @@ def problem():
     X, Y = random_problem(n=60)
     X = X * (np.random.default_rng(0).random(X.shape) < 0.5)
     return X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-9), Y
+
+
+@pytest.mark.parametrize("squared", [False, True])
+def test_machines_are_judged_by_the_definitions(squared):
+    X, Y = problem()
+    rng = np.random.default_rng(3)
+    S = rng.integers(-1, 2, Y.shape).astype(np.int8)
+    costs = np.array([0.6, 1.7])
+    c = np.where(S > 0, costs[1], np.where(S < 0, costs[0], 0.0))
+    beta = S * c * rng.random(Y.shape) * (rng.random(Y.shape) < 0.5)
+    beta[:5] = 0.0
+    rows = TrainingSet(csr_array(X), Y).X
+    W, sums = np.zeros((X.shape[1], Y.shape[1])), np.zeros((4, Y.shape[1]))
+    sparse_judged(rows.data, rows.indices, rows.indptr, S, costs, squared, beta, W, sums)
+    assert W == pytest.approx(X.T @ beta, rel=1e-12)
+    slack = np.maximum(0.0, 1.0 - S * (X @ W + beta.sum(axis=0)))
+    penalty = beta**2 / np.where(c > 0, 2 * c, 1.0) if squared else np.zeros_like(beta)
+    assert sums == pytest.approx(
+        np.stack([part.sum(axis=0) for part in (beta, np.abs(beta), penalty, c * slack ** (1 + squared))]), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("squared", [False, True])

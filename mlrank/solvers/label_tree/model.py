@@ -18,6 +18,8 @@ __all__ = ["SCORES", "TreeModel"]
 
 # How the margin z of a child becomes the logarithm of a probability.
 SCORES = ("hinge", "logistic")
+# Weights of a node among which one is searched, about; features that are taken together for it, at most 2^31.
+PER_PLACE, MOST_SHIFT = 16, 31
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,8 @@ class TreeModel:
         """Return the best `k` labels of each row that a beam finds.
 
         Of the children of the nodes in the beam, the best `beam` are the next ones; a beam that holds fewer than `k`
-        labels at its end is made larger. A row costs the weights of beam * n_levels nodes that its features meet.
+        labels at its end is made larger. A row costs the weights of beam * n_levels nodes that its features meet, which
+        are found by their places: half a byte for each weight beside its nine.
         """
         rows, k = self._rows(X), min(k, self.n_labels)
         *_, smallest, n_leaves = self._searched
@@ -108,10 +111,10 @@ class TreeModel:
 
     @cached_property
     def _searched(self) -> tuple[Any, ...]:
-        """What a search goes through, as compiled loops take it: (tree and weights), widest node, leaves of fewest."""
+        """What a search goes through: (tree, weights, places) for compiled loops, widest node, fewest labels, leaves."""
         tree, counts = self.tree, np.diff(self.leaf_ptr)
         parts: list[Any] = [self.order, self.leaf_ptr, self.widths, tree.level_sizes, self.node_ptr]
-        parts += [self.features, self.children, self.weights, self.bias]
+        parts += [self.features, self.children, self.weights, self.bias, *_places_of(self)]
         widest = max([int(counts.max()), *self.widths.tolist()])
         return tuple(read_only(part) for part in parts), widest, max(int(counts.min()), 1), int(tree.level_sizes.max())
 
@@ -152,6 +155,31 @@ def _require(condition: Any, expected: str) -> None:
         raise ValueError(f"a label tree needs {expected}")
 
 
+def _places_of(model: TreeModel) -> tuple[IntArray, IntArray, IntArray]:
+    """Return (place_ptr, shifts, places), by which the weights of a feature are found in a node without a search.
+
+    Those of node i for the features from ``f << shifts[i]`` on, to the next f, are the ones from ``places[p + f]`` to
+    ``places[p + f + 1]``, p = ``place_ptr[i]``: about `PER_PLACE` of them.
+    """
+    n_weights = np.diff(model.node_ptr)
+    ratio = PER_PLACE * model.n_features / np.maximum(n_weights, 1)
+    shifts = np.minimum(np.ceil(np.log2(np.maximum(ratio, 1.0))), MOST_SHIFT).astype(np.int64)
+    place_ptr = np.concatenate([[0], np.cumsum(((model.n_features - 1) >> shifts) + 2)])
+    places = np.empty(place_ptr[-1], np.int64)
+    _fill_places(model.node_ptr, model.features, place_ptr, shifts, places)
+    return place_ptr, shifts, places
+
+
+@njit(cache=True)
+def _fill_places(node_ptr, features, place_ptr, shifts, places):  # type: ignore[no-untyped-def]
+    for node in range(shifts.size):
+        at, high = node_ptr[node], node_ptr[node + 1]
+        for place in range(place_ptr[node + 1] - place_ptr[node]):
+            while at < high and (features[at] >> shifts[node]) < place:
+                at += 1
+            places[place_ptr[node] + place] = at
+
+
 @njit(cache=True)
 def _search(  # type: ignore[no-untyped-def]
     row_ptr,
@@ -168,6 +196,9 @@ def _search(  # type: ignore[no-untyped-def]
     children,
     weights,
     bias,
+    place_ptr,
+    shifts,
+    places,
     kind,
     beam,
     widest,
@@ -193,19 +224,12 @@ def _search(  # type: ignore[no-untyped-def]
                 width = leaf_ptr[node + 1] - first if last else widths[level]
                 for c in range(width):
                     margins[c] = bias[bias_base + first + c]
-                low, high = node_ptr[node_base + node], node_ptr[node_base + node + 1]
+                base, shift = place_ptr[node_base + node], shifts[node_base + node]
                 for t in range(row_ptr[i], row_ptr[i + 1]):
-                    # The features of both rise: the search goes on where the last one ended.
-                    feature, left, right = row_features[t], low, high
-                    while left < right:
-                        middle = (left + right) // 2
-                        if features[middle] < feature:
-                            left = middle + 1
-                        else:
-                            right = middle
-                    low = left
-                    if low == high:
-                        break
+                    feature = row_features[t]
+                    low, high = places[base + (feature >> shift)], places[base + (feature >> shift) + 1]
+                    while low < high and features[low] < feature:
+                        low += 1
                     while low < high and features[low] == feature:
                         margins[children[low]] += row_values[t] * weights[low]
                         low += 1

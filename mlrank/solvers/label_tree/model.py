@@ -111,7 +111,7 @@ class TreeModel:
 
     @cached_property
     def _searched(self) -> tuple[Any, ...]:
-        """What a search goes through: (tree, weights, places) for compiled loops, widest node, fewest labels, leaves."""
+        """What a search goes through: (tree, weights, places), widest node, least labels of a leaf, leaves."""
         tree, counts = self.tree, np.diff(self.leaf_ptr)
         parts: list[Any] = [self.order, self.leaf_ptr, self.widths, tree.level_sizes, self.node_ptr]
         parts += [self.features, self.children, self.weights, self.bias, *_places_of(self)]

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlrank.records import RunRecord
 
-__all__ = ["TOLERANCE", "Verified", "drawn", "verified"]
+__all__ = ["TOLERANCE", "Verified", "drawn", "other_kernels", "verified"]
 
 # Solvers that stop at a tolerance, and sums in another order, move metrics by less than this.
 TOLERANCE = 1e-6
@@ -68,6 +68,20 @@ def verified(published: RunRecord, again: RunRecord | None) -> Verified:
     same = dict(published.searched) == dict(again.searched)
     names = {*published.metrics, *again.metrics}
     return Verified(published.label, same, max(_apart(published.value(name), again.value(name)) for name in names))
+
+
+def other_kernels(published: Sequence[RunRecord], again: Sequence[RunRecord]) -> str:
+    """Return a note where the linear algebra of published runs is not that of those made again; else nothing.
+
+    Other kernels, for other processors, add in another order: what stops at a tolerance stops elsewhere, and a cut or
+    a choice between two settings may turn on the last digit.
+    """
+    then, now = ({name for record in records for name in record.software.blas} for records in (published, again))
+    if not now or then == now:
+        return ""
+    names = {name.split()[-1] for name in then if name.startswith("openblas")}
+    hint = f"; OPENBLAS_CORETYPE={names.pop()} takes the former" if len(names) == 1 else ""
+    return f"published with {', '.join(sorted(then))}, made again with {', '.join(sorted(now))}: sums differ{hint}"
 
 
 def _apart(one: float | None, other: float | None) -> float:

@@ -189,7 +189,7 @@ def verify(
     from dataclasses import asdict
 
     from mlrank.benchmark import benchmark_config, published_records
-    from mlrank.benchmark.verify import TOLERANCE, drawn, verified
+    from mlrank.benchmark.verify import TOLERANCE, drawn, other_kernels, verified
     from mlrank.cli.progress import run_with_progress
     from mlrank.records import dump_json
 
@@ -211,6 +211,8 @@ def verify(
                 print(f"{one.label}: {one.reason or f'largest difference {one.largest:.2g}{settings}'}")
         total = len(found)
         print(f"{equal} of {total} runs agree to the last digit, {close} of {total} within {TOLERANCE:g}")
+        if note := other_kernels(records, done.records):
+            print(note)
     raise typer.Exit(0 if close == len(found) else 2)
 
 

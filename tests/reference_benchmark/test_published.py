@@ -11,7 +11,7 @@ import pytest
 
 from mlrank import load_benchmark
 from mlrank.benchmark import Pieces, benchmark_frame, check_same, in_metrics, published_beside, published_records
-from mlrank.benchmark.verify import verified
+from mlrank.benchmark.verify import other_kernels, verified
 from mlrank.cli import app
 from mlrank.config.names import solver_class
 from mlrank.errors import UserError
@@ -150,6 +150,26 @@ def test_what_does_not_agree_is_counted(made):
     assert verified(record, none).largest == math.inf
     assert not verified(record, replace(record, searched={"n_neighbors": 99})).same_settings
     assert verified(record, None).reason == f"no run of today has its key {record.key}"
+
+
+@pytest.mark.parametrize(
+    ("then", "note"),
+    [
+        (("openblas 0.3.31 SkylakeX", "openblas 0.3.30 SkylakeX"), ""),
+        (("openblas 0.3.30 Haswell", "openblas 0.3.31 Haswell"), "OPENBLAS_CORETYPE=Haswell takes the former"),
+        (("openblas 0.3.30 Haswell", "openblas 0.3.30 Zen"), "sums differ"),
+        (("mkl 2024.1",), "published with mkl 2024.1, made again with openblas"),
+    ],
+)
+def test_other_kernels_are_named_with_what_takes_the_same(made, then, note):
+    (record, *_) = Pieces(made.out / "cells").read()
+    one, other = (
+        replace(record, software=replace(record.software, blas=blas))
+        for blas in (then, ("openblas 0.3.30 SkylakeX", "openblas 0.3.31 SkylakeX"))
+    )
+    found = other_kernels([one], [other])
+    assert (note in found) if note else not found
+    assert ("CORETYPE" in found) == ("CORETYPE" in note)
 
 
 def test_estimates_of_different_methods_can_be_compared(tmp_path):

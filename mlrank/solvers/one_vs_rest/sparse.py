@@ -94,8 +94,8 @@ class SparseMachineRows:
                 continue
             found, wait = self._judged(S, C, beta, number), APART
             if number == passes or (found.primal - found.dual <= tol * found.primal).all():
-                return found
-        return self._judged(S, C, beta, 0)
+                return _stored(found)
+        return _stored(self._judged(S, C, beta, 0))
 
     def _descend(self, labels: IntArray, C: float, tol: float, passes: int) -> Machines:
         """Solve machines one by one."""
@@ -111,14 +111,14 @@ class SparseMachineRows:
                 looks[place] += more
                 if primal - dual <= MARGIN * tol * primal or looks[place] >= passes * n:
                     break
-        return self._judged(S, C, beta.T, -(-looks // n))
+        return _stored(self._judged(S, C, beta.T, -(-looks // n)))
 
     def _bounds(self, C: float) -> tuple[float, float]:
         """Return the least and the largest dual variable with its sign."""
         return (-np.inf, np.inf) if self.squared else (-C, C * self.positive_weight)
 
     def _judged(self, S: SignArray, C: float, beta: SingleArray | FloatArray, n_iter: int | IntArray) -> Machines:
-        """Return the machines of dual variables, with P and D in double precision."""
+        """Return the machines of dual variables, with P and D in double precision, their arrays as they come."""
         # Single precision may round a bound up.
         alpha = np.clip(np.ascontiguousarray(beta, dtype=np.float64), *self._bounds(C))
         if self.offsets is None:
@@ -127,7 +127,7 @@ class SparseMachineRows:
         sums = dual.sum(axis=1)
         W = np.asarray(self.near.T @ dual.T).T + np.multiply.outer(sums, self.offsets)
         primal, bound = objectives(self, np.ascontiguousarray(S.T), C, W, sums, dual, W)
-        return Machines(W, sums, primal, bound, np.full(len(S.T), n_iter), csr_array(dual))
+        return Machines(W, sums, primal, bound, np.full(len(S.T), n_iter), dual)
 
     def _judged_at_once(self, S: SignArray, C: float, alpha: FloatArray, n_iter: int | IntArray) -> Machines:
         """Judge machines whose rows need no offsets, side by side."""
@@ -139,6 +139,10 @@ class SparseMachineRows:
         norm = np.einsum("ij,ij->j", W, W) + bias * bias
         primal = 0.5 * norm + loss
         dual = dual_objectives(self.squared, total, norm + penalty, primal)
-        return Machines(
-            np.ascontiguousarray(W.T), bias, primal, dual, np.full(S.shape[1], n_iter), csr_array(csr_array(alpha).T)
-        )
+        return Machines(W.T, bias, primal, dual, np.full(S.shape[1], n_iter), alpha.T)
+
+
+def _stored(found: Machines) -> Machines:
+    """Return machines as they are joined with others: a machine's weights together, the dual variables sparse."""
+    assert found.beta is not None
+    return found._replace(W=np.ascontiguousarray(found.W), beta=csr_array(csr_array(found.beta.T).T))

@@ -28,7 +28,7 @@ def show_forecast(
     from mlrank.records import dump_json
 
     if as_json:
-        print(dump_json(forecast_values(config, results, jobs)), end="")
+        print(dump_json(forecast_values(config, results, jobs, stored=stored)), end="")
         return
     with new_console(stderr=True).status("pilot fits on few rows") as status:
 
@@ -45,12 +45,16 @@ def show_forecast(
 
 
 def forecast_values(
-    config: "ExperimentConfig", results: Path, jobs: int, pilots: "dict[str, PilotFits] | None" = None
+    config: "ExperimentConfig",
+    results: Path,
+    jobs: int,
+    pilots: "dict[str, PilotFits] | None" = None,
+    stored: "Sequence[RunRecord]" = (),
 ) -> dict[str, Any]:
     """Return what running `config` would take on `jobs` workers, with every fit, as JSON values; see `forecast`."""
     from mlrank.experiment.forecast import forecast
 
-    found = forecast(config, results, pilots)
+    found = forecast(config, results, pilots, stored=stored)
     fitting, memory, seconds = _together(found, jobs)
     total = {"jobs": fitting, "memory_available": memory, "seconds": seconds}
     return {"cells": [_plain(cell) for cell in found], **total}

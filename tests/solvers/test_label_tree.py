@@ -174,6 +174,19 @@ def test_a_wide_beam_finds_the_best_labels_and_a_narrow_one_what_it_meets():
     assert (replace(model, beam=1).top_scores(X[:3], 30).labels >= 0).all()
 
 
+def test_rows_that_follow_a_node_together_are_scored_as_each_alone(monkeypatch):
+    from mlrank import arrays
+
+    X, Y = problem(seed=3)
+    model = replace(LabelTree(**SMALL).fit(TrainingSet(X, Y)), beam=2)
+    together, every = model.top_scores(X, 4), model.decision_function(X)
+    monkeypatch.setattr(arrays, "PIECE", 1.0)
+    alone = model.top_scores(X, 4)
+    np.testing.assert_array_equal(alone.labels, together.labels)
+    np.testing.assert_array_equal(alone.scores, together.scores)
+    np.testing.assert_array_equal(model.decision_function(X), every)
+
+
 @pytest.mark.parametrize(("k", "branching", "leaf"), [(30, 4, 4), (1, 2, 1), (17, 2, 1), (100, 16, 7), (256, 4, 1)])
 def test_leaves_are_of_equal_size_and_hold_each_label_once(k, branching, leaf):
     rng = np.random.default_rng(k)

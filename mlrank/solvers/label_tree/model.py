@@ -9,9 +9,10 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from mlrank.arrays import Features, FloatArray, IntArray, as_features, in_pieces, read_only
-from mlrank.compiled import INNER, njit
+from mlrank.compiled import njit
 from mlrank.labels import TopScores
 from mlrank.solvers.base import FitInfo, ModelArrays, ModelMeta
+from mlrank.solvers.label_tree.beam import search
 from mlrank.solvers.label_tree.tree import Tree
 
 __all__ = ["SCORES", "TreeModel"]
@@ -113,7 +114,7 @@ class TreeModel:
     def _searched(self) -> tuple[Any, ...]:
         """What a search goes through: (tree, weights, places), widest node, least labels of a leaf, leaves."""
         tree, counts = self.tree, np.diff(self.leaf_ptr)
-        parts: list[Any] = [self.order, self.leaf_ptr, self.widths, tree.level_sizes, self.node_ptr]
+        parts: list[Any] = [self.order, self.leaf_ptr, self.widths, tree.level_sizes]
         parts += [self.features, self.children, self.weights, self.bias, *_places_of(self)]
         widest = max([int(counts.max()), *self.widths.tolist()])
         return tuple(read_only(part) for part in parts), widest, max(int(counts.min()), 1), int(tree.level_sizes.max())
@@ -123,11 +124,11 @@ class TreeModel:
     ) -> None:
         """Fill `every` with the scores of all labels, or `best` and `labels` with the best ones."""
         parts, widest, *_ = self._searched
-        cost = 40.0 * (1 + X.nnz / max(X.shape[0], 1)) * beam * (1 + self.widths.size) + 40.0 * beam * widest
+        cost = 17.0 * beam * ((1 + X.nnz / max(X.shape[0], 1)) * (1 + self.widths.size) + widest)
         kind = SCORES.index(self.scores)
         for piece in in_pieces(X.shape[0], cost):
             rows = X.indptr, X.indices, X.data, piece.start, piece.stop
-            _search(*rows, *parts, kind, beam, widest, every, best, labels)
+            search(*rows, *parts, kind, beam, widest, every, best, labels)
 
     def _rows(self, X: Features) -> csr_array:
         X = as_features(X)
@@ -178,100 +179,3 @@ def _fill_places(node_ptr, features, place_ptr, shifts, places):  # type: ignore
             while at < high and (features[at] >> shifts[node]) < place:
                 at += 1
             places[place_ptr[node] + place] = at
-
-
-@njit(cache=True)
-def _search(  # type: ignore[no-untyped-def]
-    row_ptr,
-    row_features,
-    row_values,
-    begin,
-    end,
-    order,
-    leaf_ptr,
-    widths,
-    level_sizes,
-    node_ptr,
-    features,
-    children,
-    weights,
-    bias,
-    place_ptr,
-    shifts,
-    places,
-    kind,
-    beam,
-    widest,
-    every,
-    best,
-    labels,
-):
-    """Follow the best nodes of each level; write the scores of all labels met, if `every` is not empty, or the best."""
-    n_levels = level_sizes.size
-    nodes, scores = np.zeros(beam, np.int64), np.zeros(beam)
-    next_nodes, next_scores = np.zeros(beam, np.int64), np.zeros(beam)
-    margins = np.empty(widest)
-    n_best = best.shape[1]
-    for i in range(begin, end):
-        nodes[0], scores[0], n_nodes = 0, 0.0, 1
-        node_base, bias_base = 0, 0
-        for level in range(n_levels):
-            last = level == n_levels - 1
-            n_next = 0
-            for b in range(n_nodes):
-                node = nodes[b]
-                first = leaf_ptr[node] if last else node * widths[level]
-                width = leaf_ptr[node + 1] - first if last else widths[level]
-                for c in range(width):
-                    margins[c] = bias[bias_base + first + c]
-                base, shift = place_ptr[node_base + node], shifts[node_base + node]
-                for t in range(row_ptr[i], row_ptr[i + 1]):
-                    feature = row_features[t]
-                    low, high = places[base + (feature >> shift)], places[base + (feature >> shift) + 1]
-                    while low < high and features[low] < feature:
-                        low += 1
-                    while low < high and features[low] == feature:
-                        margins[children[low]] += row_values[t] * weights[low]
-                        low += 1
-                for c in range(width):
-                    z = margins[c]
-                    if kind == 0:
-                        found = scores[b] - max(1.0 - z, 0.0) ** 3
-                    elif z > 0:
-                        found = scores[b] - np.log1p(np.exp(-z))
-                    else:
-                        found = scores[b] + z - np.log1p(np.exp(z))
-                    child = first + c
-                    if not last:
-                        n_next = _insert(next_scores, next_nodes, n_next, found, child)
-                    elif every.size > 0:
-                        every[i, order[child]] = found
-                    else:
-                        n_next = _insert(best[i], labels[i], n_next, found, order[child])
-            if not last:
-                nodes, next_nodes = next_nodes, nodes
-                scores, next_scores = next_scores, scores
-                n_nodes = n_next
-                node_base += level_sizes[level]
-                bias_base += level_sizes[level + 1]
-            elif every.size == 0:
-                for at in range(n_next, n_best):
-                    best[i, at], labels[i, at] = -np.inf, -1
-
-
-@njit(**INNER)
-def _insert(scores, items, n, score, item):  # type: ignore[no-untyped-def]
-    """Insert an item into a list that falls by score, and rises by number where scores are equal; return its length.
-
-    What falls off the end of a full list is lost.
-    """
-    if n == scores.size:
-        if n == 0 or score < scores[n - 1] or (score == scores[n - 1] and item > items[n - 1]):
-            return n
-        n -= 1
-    at = n
-    while at > 0 and (scores[at - 1] < score or (scores[at - 1] == score and items[at - 1] > item)):
-        scores[at], items[at] = scores[at - 1], items[at - 1]
-        at -= 1
-    scores[at], items[at] = score, item
-    return n + 1

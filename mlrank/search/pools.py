@@ -22,9 +22,9 @@ from mlrank.processes import begin_uncollected
 from mlrank.search.fits import work
 from mlrank.search.limits import end_process_that_hangs
 from mlrank.search.neighbor_cache import MemoryNeighborCache
-from mlrank.search.shared_memory import SharedData, map_folder
+from mlrank.search.shared_memory import Filed, SharedData, map_folder
 from mlrank.search.task_data import TaskData
-from mlrank.search.tasks import Result, Task
+from mlrank.search.tasks import Part, Result, Task
 from mlrank.search.threads import one_thread
 
 __all__ = ["Pool", "growing_pool", "local_pool", "pools_ahead"]
@@ -261,10 +261,29 @@ def _shared_work(task: Task, data: SharedData) -> list[Result]:
     if first:  # what the first task has loaded stays, and need not be looked through again and again
         gc.freeze()
         gc.enable()
-    results = work(task, data.open())
+    filed = [part.solved for part in task.parts if isinstance(part.solved, Filed)]
+    results = [_with_file(result, data.folder) for result in work(_without_files(task), data.open())]
+    for one in filed:  # only now: a task whose worker dies is started again
+        one.remove()
     if first:  # some solvers load their libraries as they fit
         gc.freeze()
     return results
+
+
+def _with_file(result: Result, folder: str) -> Result:
+    """Return what a block came to with the solved part in a file, if there is room for it."""
+    if not isinstance(result, Part) or result.failed:
+        return result
+    try:
+        return replace(result, solved=Filed.write(folder, result.solved))
+    except OSError:
+        return result
+
+
+def _without_files(task: Task) -> Task:
+    """Return a task with the solved parts of its fit that lie in files."""
+    parts = [replace(one, solved=one.solved.read()) if isinstance(one.solved, Filed) else one for one in task.parts]
+    return replace(task, parts=tuple(parts))
 
 
 def _start_worker(parent: int) -> None:

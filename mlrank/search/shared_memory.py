@@ -1,7 +1,12 @@
-"""Arrays in files that worker processes map read-only: one copy in memory, whatever the number of workers."""
+"""Data in files of this machine, which its worker processes share.
+
+A table is mapped read-only: one copy in memory, whatever the number of workers. What a worker solved of a fit is left
+in a file for the one that joins it: the process between them does not hold it, nor pass it on twice.
+"""
 
 import json
 import os
+import pickle
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -21,7 +26,7 @@ from mlrank.scaling import TermBlock
 from mlrank.search.neighbor_cache import FileNeighborCache
 from mlrank.search.task_data import TaskData
 
-__all__ = ["SharedData", "map_folder"]
+__all__ = ["Filed", "SharedData", "map_folder"]
 
 PREFIX = "mlrank-maps-"
 
@@ -83,6 +88,31 @@ class SharedData:
         path = f"{self.folder}/{name}.npy"
         mapped = np.load(path, mmap_mode="r", allow_pickle=False)
         return np.asarray(mapped)
+
+
+@dataclass(frozen=True)
+class Filed:
+    """An object that lies in the file `path`."""
+
+    path: Path
+
+    @classmethod
+    def write(cls, folder: Path | str, value: object) -> "Filed":
+        """Write an object into a new file of a folder, as it would be sent to a worker."""
+        from loky.backend.reduction import dump
+
+        with tempfile.NamedTemporaryFile(dir=folder, prefix="part-", delete=False) as file:
+            dump(value, file)
+        return cls(Path(file.name))
+
+    def read(self) -> Any:
+        """Return the object."""
+        with open(self.path, "rb") as file:
+            return pickle.load(file)
+
+    def remove(self) -> None:
+        """Delete the file."""
+        self.path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -11,14 +11,17 @@ import pytest
 from mlrank.config import load_config, parse_config
 from mlrank.experiment import run
 from mlrank.records import RunFolder
-from mlrank.search.pools import SerialPool
+from mlrank.search.fits import work
+from mlrank.search.pools import SerialPool, _with_file, _without_files, local_pool
 from mlrank.search.sharing import BLOCK_OPERATIONS, SharedFits, blocks_of
+from mlrank.search.task_data import TaskData
 from mlrank.search.tasks import Chain, Part, Point, Task
 from mlrank.search.threads import one_thread
+from mlrank.solvers import SOLVERS
 from mlrank.solvers.base import Block
 from mlrank.thresholds import THRESHOLDS
 from tests.experiment.kills import finish, start
-from tests.experiment.small import Blocks, Means, write_libsvm
+from tests.experiment.small import Blocks, Means, small_data, write_libsvm
 from tests.experiment.test_run import contents
 
 CONFIG = """
@@ -104,6 +107,35 @@ def test_processes_share_a_fit_and_one_may_die_of_a_block(folder, monkeypatch):
     assert (folder / "died").exists()
     assert {record.method: record.time.blocks for record in shared.runs()} == {"Small": None, "Large": 2}
     assert contents(shared) == contents(whole)
+
+
+def test_what_workers_solved_goes_from_one_to_the_other_in_files():
+    X, Y = small_data()
+    chain = Chain(SOLVERS["label_tree"], THRESHOLDS["zero"], "train", "none")
+    point = Point({"leaf": 2, "branching": 2}, {}, "a", 0)
+    task = Task(chain, (point,), np.arange(60), np.arange(60, 90), "f1_micro", refit=True)
+    whole = work(task, TaskData(X, Y))[0]
+    with local_pool(2) as pool:
+        pool.load(TaskData(X, Y))
+        shared = SharedFits()
+        blocks = shared.cut(task, 2)
+        parts = [pool.submit(block).result()[0] for block in blocks]
+        assert [part.solved.path.exists() for part in parts] == [True, True]
+        assert [shared.add(block, part) is None for block, part in zip(blocks, parts, strict=True)] == [True, False]
+        joined = pool.submit(replace(task, parts=tuple(parts))).result()[0]
+        assert [part.solved.path.exists() for part in parts] == [False, False]
+    assert joined.error is None
+    assert {name: array.tobytes() for name, array in joined.fit.arrays.items()} == {
+        name: array.tobytes() for name, array in whole.fit.arrays.items()
+    }
+
+
+def test_what_a_worker_solved_is_sent_where_no_file_can_hold_it(tmp_path):
+    part = Part(np.arange(3), 1.0)
+    assert _with_file(part, str(tmp_path / "none")) is part
+    assert _with_file(Part(failed=True), str(tmp_path)) == Part(failed=True)
+    task = replace(task_of(LARGE), parts=(part, _with_file(part, str(tmp_path))))
+    assert [one.solved.tolist() for one in _without_files(task).parts] == [[0, 1, 2], [0, 1, 2]]
 
 
 def test_a_run_killed_between_two_blocks_is_resumed(folder):

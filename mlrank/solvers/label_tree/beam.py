@@ -88,8 +88,8 @@ def search(  # type: ignore[no-untyped-def]
             bias_base += level_sizes[level + 1]
     if every.size == 0:
         for r in range(n_rows):
-            for at in range(n_nodes[r], best.shape[1]):
-                best[begin + r, at], labels[begin + r, at] = -np.inf, -1
+            for spare in range(n_nodes[r], best.shape[1]):
+                best[begin + r, spare], labels[begin + r, spare] = -np.inf, -1
 
 
 @njit(**INNER)

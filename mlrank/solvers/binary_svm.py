@@ -258,8 +258,7 @@ class BinarySVM:
 
     def _fit_together(self, train: TrainingSet, rows: MachineRows | SparseMachineRows, block: Block) -> LabelMachines:
         """Fit all labels of a block at once, and one by one those of which the gap is not reached so."""
-        labels = rows.labels_of(block)
-        found = rows.fit(self.C, self.tol, int(self.max_iter), block)
+        labels, found = rows.fit(self.C, self.tol, int(self.max_iter), block)
         primal, dual, n_iter = found.primal.copy(), found.dual.copy(), found.n_iter.copy()
         short = np.flatnonzero((primal - dual > self.tol * primal) & (n_iter < self.max_iter))
         gram: FloatArray | None = None

@@ -138,7 +138,7 @@ class Logistic:
     def fit_block(self, train: TrainingSet, block: Block, prepared: Prepared | None = None) -> LabelMachines:
         """Return the regressions of a block of labels; see `fit`."""
         rows = self.prepare(train) if prepared is None else prepared
-        return LabelMachines(rows.labels_of(block), rows.fit(self.C, self.tol, int(self.max_iter), block))
+        return rows.fit(self.C, self.tol, int(self.max_iter), block)
 
     def join(self, train: TrainingSet, parts: Sequence[LabelMachines]) -> LinearModel | SparseLinearModel:
         """Return the model of the regressions of all blocks."""

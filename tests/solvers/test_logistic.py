@@ -134,10 +134,10 @@ def test_a_large_search_is_the_same_from_any_stage(given, bias):
 def test_blocks_of_labels_change_nothing_but_rounding(monkeypatch):
     X, Y, _ = problem()
     train = TrainingSet(csr_array(X), csr_array(Y))
-    whole = LogisticRows(train, True, 1.0).fit(4.0, 1e-10, 200)
+    whole = LogisticRows(train, True, 1.0).fit(4.0, 1e-10, 200).machines
     monkeypatch.setattr(conjugate, "LANES", 2)
     monkeypatch.setattr(TrainingSet, "dense_Y", property(lambda train: pytest.fail("dense labels")))
-    parted = LogisticRows(train, True, 1.0).fit(4.0, 1e-10, 200)
+    parted = LogisticRows(train, True, 1.0).fit(4.0, 1e-10, 200).machines
     assert parted.W == pytest.approx(whole.W, abs=1e-5)
     assert parted.primal == pytest.approx(whole.primal, rel=1e-9)
 

@@ -124,7 +124,7 @@ def test_weights_are_those_of_the_libraries_on_the_known_rows(loss, free, C):
 def test_bounds_are_below_the_optimum_and_blocks_change_nothing(loss, free, monkeypatch):
     X, Y = random_problem()
     train = TrainingSet(X, Y)
-    rough, exact = (MachineRows(train, loss, free, 1.5).fit(4.0, tol, 10**6) for tol in (0.3, 1e-10))
+    rough, exact = (MachineRows(train, loss, free, 1.5).fit(4.0, tol, 10**6).machines for tol in (0.3, 1e-10))
     assert (rough.dual <= exact.primal * (1 + 1e-12)).all()
     assert (exact.primal <= rough.primal * (1 + 1e-10)).all()
     assert (exact.primal - exact.dual <= 1e-10 * exact.primal).all()
@@ -132,7 +132,7 @@ def test_bounds_are_below_the_optimum_and_blocks_change_nothing(loss, free, monk
     monkeypatch.setattr(rows, "LEAST", 2)
     parted = MachineRows(train, loss, free, 1.5)
     assert len(parted._groups) > 1
-    found = parted.fit(4.0, 1e-10, 10**6)
+    found = parted.fit(4.0, 1e-10, 10**6).machines
     assert found.W == pytest.approx(exact.W, abs=1e-4)
     assert found.primal == pytest.approx(exact.primal, rel=1e-9)
 
@@ -155,8 +155,8 @@ def test_a_large_search_is_the_same_from_any_stage(loss, free):
     X, Y = random_problem()
     shared = MachineRows(TrainingSet(X, Y), loss, free, 1.0)
     for C in (0.1, 4096.0, 20.0, 1e5):
-        alone = MachineRows(TrainingSet(X, Y), loss, free, 1.0).fit(C, 1e-3, 10**6)
-        found = shared.fit(C, 1e-3, 10**6)
+        alone = MachineRows(TrainingSet(X, Y), loss, free, 1.0).fit(C, 1e-3, 10**6).machines
+        found = shared.fit(C, 1e-3, 10**6).machines
         assert found.W.tobytes() == alone.W.tobytes()
     assert len(shared._groups[0].stages) > 3
 
@@ -168,7 +168,7 @@ def test_what_newton_does_not_reach_others_do(loss, free, monkeypatch):
     plain = solver.fit(TrainingSet(X, Y))
     monkeypatch.setattr(rows, "STEPS", 1)
     hurried = solver.fit(TrainingSet(X, Y))
-    assert MachineRows(TrainingSet(X, Y), loss, free, 1.0).fit(30.0, 1e-3, 10**6).n_iter.max() == 1
+    assert MachineRows(TrainingSet(X, Y), loss, free, 1.0).fit(30.0, 1e-3, 10**6).machines.n_iter.max() == 1
     assert hurried.info.converged
     assert hurried.info.objective == pytest.approx(plain.info.objective, rel=2e-3)
 

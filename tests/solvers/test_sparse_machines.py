@@ -115,7 +115,7 @@ def test_labels_whose_gap_is_not_reached_are_solved_alone(settings, monkeypatch)
     plain = BinarySVM(C=4.0, **settings).fit(TrainingSet(X, Y))
     monkeypatch.setattr(sparse, "PASSES", 3)
     solver, train = BinarySVM(C=4.0, **settings), TrainingSet(csr_array(X), Y)
-    short = sparse.SparseMachineRows(train, solver.loss, 1.0).fit(4.0, 1e-3, 10**6)
+    short = sparse.SparseMachineRows(train, solver.loss, 1.0).fit(4.0, 1e-3, 10**6).machines
     reached = short.primal - short.dual <= 1e-3 * short.primal
     assert not reached.all()
     found = solver.fit(train)
@@ -178,7 +178,7 @@ def test_long_rows_whose_descent_takes_too_long_are_left_to_the_library(monkeypa
     X, Y = long_rows()
     monkeypatch.setattr(sparse, "LOOKS", 2)
     rows = sparse.SparseMachineRows(TrainingSet(csr_array(X), Y), "squared_hinge", 1.0)
-    short = rows.fit(100.0, 1e-3, 10**6)
+    short = rows.fit(100.0, 1e-3, 10**6).machines
     assert (short.primal - short.dual > 1e-3 * short.primal).any()
     found = BinarySVM(C=100.0, loss="squared_hinge").fit(TrainingSet(csr_array(X), Y))
     exact = BinarySVM(C=100.0, loss="squared_hinge").fit(TrainingSet(X, Y))

@@ -1,10 +1,10 @@
 """Linear machines of all labels at once, and what solves a label alone where that fails."""
 
-from mlrank.solvers.one_vs_rest.blocks import LabelMachines, dual_point_of, join_machines, stacked
+from mlrank.solvers.one_vs_rest.blocks import dual_point_of, join_machines, stacked
 from mlrank.solvers.one_vs_rest.conjugate import LogisticRows
 from mlrank.solvers.one_vs_rest.libraries import Libraries, Machine
 from mlrank.solvers.one_vs_rest.pruning import pruned
-from mlrank.solvers.one_vs_rest.rows import MachineRows, Machines
+from mlrank.solvers.one_vs_rest.rows import LabelMachines, MachineRows, Machines
 from mlrank.solvers.one_vs_rest.sparse import SparseMachineRows
 
 __all__ = [

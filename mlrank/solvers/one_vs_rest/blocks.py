@@ -1,24 +1,15 @@
 """The machines of some labels, as a process makes them that shares a fit, and those of all labels joined."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csc_array, csr_array, issparse
 
-from mlrank.arrays import IntArray
 from mlrank.solvers.models import DualPoint
 from mlrank.solvers.one_vs_rest.libraries import Machine
-from mlrank.solvers.one_vs_rest.rows import Machines, joined
+from mlrank.solvers.one_vs_rest.rows import LabelMachines, Machines, joined
 
-__all__ = ["LabelMachines", "dual_point_of", "join_machines", "stacked"]
-
-
-class LabelMachines(NamedTuple):
-    """Machines, and the labels (n_machines,) that they are for."""
-
-    labels: IntArray
-    machines: Machines
+__all__ = ["dual_point_of", "join_machines", "stacked"]
 
 
 def join_machines(parts: Sequence[LabelMachines]) -> LabelMachines:

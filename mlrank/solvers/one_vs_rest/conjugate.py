@@ -20,7 +20,7 @@ from mlrank.solvers.base import WHOLE, Block, TrainingSet
 from mlrank.solvers.one_vs_rest.kernels import SignArray, SingleArray
 from mlrank.solvers.one_vs_rest.logistic import NewtonSteps
 from mlrank.solvers.one_vs_rest.newton import STEPS
-from mlrank.solvers.one_vs_rest.rows import KEPT, LOOSE, MARGIN, RATIO, Machines, joined, objectives
+from mlrank.solvers.one_vs_rest.rows import KEPT, LOOSE, MARGIN, RATIO, LabelMachines, Machines, joined, objectives
 from mlrank.solvers.one_vs_rest.signs import LANES, BlockSigns
 
 __all__ = ["LogisticRows"]
@@ -142,14 +142,12 @@ class LogisticRows:
         self.first = RATIO ** float(np.round(np.log(max(square, 1e-300)) / -np.log(RATIO)))
         self._stages: list[list[FloatArray]] = [[] for _ in range(0, len(self.mixed), LANES)]
 
-    def labels_of(self, block: Block) -> IntArray:
-        """Return the labels of the machines in a block."""
-        return np.concatenate([self.mixed[:0], *(labels for _, labels in block.of(self._parts()))])
-
-    def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> Machines:
-        """Return machines for the labels of a block, in their order."""
-        parts = [self._fit(number, labels, C, tol, max_iter) for number, labels in block.of(self._parts())]
-        return joined(parts, self.given.shape)
+    def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> LabelMachines:
+        """Return machines for the labels of a block."""
+        groups = block.of(self._parts())
+        parts = [self._fit(number, labels, C, tol, max_iter) for number, labels in groups]
+        labels = np.concatenate([self.mixed[:0], *(labels for _, labels in groups)])
+        return LabelMachines(labels, joined(parts, self.given.shape))
 
     def _parts(self) -> list[tuple[int, IntArray]]:
         """Return the labels whose machines lie side by side, numbered."""

@@ -20,7 +20,7 @@ from mlrank.solvers.one_vs_rest.logistic import LogisticLockstep, entropies
 from mlrank.solvers.one_vs_rest.newton import STEPS, LinearProblem, Lockstep, PathPoint, ridge_point
 from mlrank.solvers.one_vs_rest.signs import BlockSigns
 
-__all__ = ["MachineRows", "Machines", "dual_objectives", "joined", "objectives", "primal_objectives"]
+__all__ = ["LabelMachines", "MachineRows", "Machines", "dual_objectives", "joined", "objectives", "primal_objectives"]
 
 # Ratio of C between stages, their tolerance.
 RATIO, LOOSE = 8.0, 3e-2
@@ -80,6 +80,13 @@ class Machines(NamedTuple):
         return csr_array(diags_array(kept) @ self.beta + spread @ csr_array(beta))
 
 
+class LabelMachines(NamedTuple):
+    """Machines, and the labels (n_machines,) that they are for."""
+
+    labels: IntArray
+    machines: Machines
+
+
 @dataclass
 class _Group:
     """The labels of machines that go in lockstep, and the stages of them that were computed."""
@@ -118,14 +125,12 @@ class MachineRows:
         size = max(LEAST, CELLS // len(self.rows))
         self._groups = [_Group(part) for part in np.array_split(self.mixed, -(-len(self.mixed) // size) or 1)]
 
-    def labels_of(self, block: Block) -> IntArray:
-        """Return the labels of the machines in a block."""
-        return np.concatenate([self.mixed[:0], *(group.labels for group in block.of(self._groups))])
-
-    def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> Machines:
-        """Return machines for the labels of a block, in their order."""
-        parts = [self._fit(group, C, tol, max_iter) for group in block.of(self._groups) if len(group.labels)]
-        return joined(parts, self.given.shape)
+    def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> LabelMachines:
+        """Return machines for the labels of a block."""
+        groups = [group for group in block.of(self._groups) if len(group.labels)]
+        parts = [self._fit(group, C, tol, max_iter) for group in groups]
+        labels = np.concatenate([self.mixed[:0], *(group.labels for group in groups)])
+        return LabelMachines(labels, joined(parts, self.given.shape))
 
     def _fit(self, group: _Group, C: float, tol: float, max_iter: int) -> Machines:
         S = np.ascontiguousarray(self._signs.of(group.labels).T)

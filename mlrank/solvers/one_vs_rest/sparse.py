@@ -29,13 +29,15 @@ from mlrank.solvers.one_vs_rest.kernels import (
     sparse_judged,
     sparse_pass,
 )
-from mlrank.solvers.one_vs_rest.rows import MARGIN, Machines, dual_objectives, joined, objectives
+from mlrank.solvers.one_vs_rest.rows import MARGIN, LabelMachines, Machines, dual_objectives, joined, objectives
 from mlrank.solvers.one_vs_rest.signs import LANES, BlockSigns
 
 __all__ = ["SparseMachineRows"]
 
 # C times the largest square of a row, up to which passes do not crawl; the most passes, side by side and one by one.
 EASY, PASSES, LOOKS = 8.0, 100, 200
+# Machines that are judged together where each is solved alone: so few that blocks come out even.
+JUDGED = 8
 # Ranges of the projected slopes to which machines are solved one by one, until the gap is small enough.
 RANGES = (6e-2, 2e-2, 6e-3, 2e-3, 6e-4, 2e-4, 2e-5, 2e-6, 2e-7)
 # A block is judged once a pass gains so much of the tolerance, relative to D, in no machine, and then every few passes.
@@ -64,20 +66,13 @@ class SparseMachineRows:
         self._labels = BlockSigns(train)
         self.mixed = self._labels.mixed
 
-    def _groups(self, block: Block) -> list[IntArray]:
-        """Return the labels of a block, those side by side together."""
-        return [self.mixed[first : first + LANES] for first in block.of(range(0, len(self.mixed), LANES))]
-
-    def labels_of(self, block: Block) -> IntArray:
-        """Return the labels of the machines in a block."""
-        return np.concatenate([self.mixed[:0], *self._groups(block)])
-
-    def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> Machines:
-        """Return machines for the labels of a block, in their order, with sparse dual variables."""
+    def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> LabelMachines:
+        """Return machines for the labels of a block, with sparse dual variables."""
         crawls = C * max(1.0, self.positive_weight) * float(self.squares.max()) > EASY
-        solve, most = (self._descend, LOOKS) if crawls else (self._fit, PASSES)
-        parts = [solve(labels, C, tol, min(max_iter, most)) for labels in self._groups(block)]
-        return joined(parts, self.given.shape)
+        solve, most, together = (self._descend, LOOKS, JUDGED) if crawls else (self._fit, PASSES, LANES)
+        groups = [self.mixed[first : first + together] for first in block.of(range(0, len(self.mixed), together))]
+        parts = [solve(labels, C, tol, min(max_iter, most)) for labels in groups]
+        return LabelMachines(np.concatenate([self.mixed[:0], *groups]), joined(parts, self.given.shape))
 
     def _fit(self, labels: IntArray, C: float, tol: float, passes: int) -> Machines:
         S, (n, m) = self._labels.of(labels), self.given.shape

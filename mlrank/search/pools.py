@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -24,7 +25,7 @@ from mlrank.search.limits import end_process_that_hangs
 from mlrank.search.neighbor_cache import MemoryNeighborCache
 from mlrank.search.shared_memory import Filed, SharedData, map_folder
 from mlrank.search.task_data import TaskData
-from mlrank.search.tasks import Part, Result, Task
+from mlrank.search.tasks import Part, Refit, Result, Task
 from mlrank.search.threads import one_thread
 
 __all__ = ["Pool", "growing_pool", "local_pool", "pools_ahead"]
@@ -33,6 +34,9 @@ __all__ = ["Pool", "growing_pool", "local_pool", "pools_ahead"]
 # before a fit of more operations by its solver's estimate, which takes a few seconds at most, and little memory.
 SECONDS_HERE = 1.0
 OPERATIONS_HERE = 1e8
+
+# A model of so many bytes takes less time by a file than through a pipe.
+FILED_BYTES = 2**20
 
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
 _ENVIRONMENT = {f"{library}_NUM_THREADS": "1" for library in _LIBRARIES} | {
@@ -115,12 +119,14 @@ class ProcessPool:
         return self._start(task, self.single)
 
     def _start(self, task: Task, executor: Any) -> "Future[list[Result]]":
+        found: Future[list[Result]] = Future()
         try:
-            future: Future[list[Result]] = executor.submit(_shared_work, task, self.data)
+            sent: Future[list[Result] | Filed] = executor.submit(_shared_work, task, self.data)
         except BrokenExecutor as error:  # found out since the last task came back
-            future = Future()
-            future.set_exception(error)
-        return future
+            found.set_exception(error)
+        else:
+            sent.add_done_callback(partial(_pass_on, found))
+        return found
 
     def mend(self) -> None:
         """Start other workers."""
@@ -256,18 +262,39 @@ def _load(*classes: type) -> None:
     gc.freeze()
 
 
-def _shared_work(task: Task, data: SharedData) -> list[Result]:
+def _pass_on(found: "Future[list[Result]]", sent: "Future[list[Result] | Filed]") -> None:
+    """Give a future what a worker has sent or left in a file."""
+    try:
+        results = sent.result()
+        found.set_result(results.take() if isinstance(results, Filed) else results)
+    except BaseException as error:
+        found.set_exception(error)
+
+
+def _shared_work(task: Task, data: SharedData) -> list[Result] | Filed:
     first = not gc.isenabled()
     if first:  # what the first task has loaded stays, and need not be looked through again and again
         gc.freeze()
         gc.enable()
     filed = [part.solved for part in task.parts if isinstance(part.solved, Filed)]
     results = [_with_file(result, data.folder) for result in work(_without_files(task), data.open())]
+    sent = _in_file(results, data.folder)
     for one in filed:  # only now: a task whose worker dies is started again
         one.remove()
     if first:  # some solvers load their libraries as they fit
         gc.freeze()
-    return results
+    return sent
+
+
+def _in_file(results: list[Result], folder: str) -> list[Result] | Filed:
+    """Return results as they are, or, if they hold a large model, in a file that has room for them."""
+    fits = [one.fit for one in results if isinstance(one, Refit) and one.fit is not None]
+    if sum(array.nbytes for fit in fits for array in fit.arrays.values()) < FILED_BYTES:
+        return results
+    try:
+        return Filed.write(folder, results)
+    except OSError:
+        return results
 
 
 def _with_file(result: Result, folder: str) -> Result:

@@ -1,7 +1,8 @@
 """Data in files of this machine, which its worker processes share.
 
 A table is mapped read-only: one copy in memory, whatever the number of workers. What a worker solved of a fit is left
-in a file for the one that joins it: the process between them does not hold it, nor pass it on twice.
+in a file for the one that joins it: the process between them does not hold it, nor pass it on twice. Large models come
+back in files too.
 """
 
 import json
@@ -109,6 +110,12 @@ class Filed:
         """Return the object."""
         with open(self.path, "rb") as file:
             return pickle.load(file)
+
+    def take(self) -> Any:
+        """Return the object, and delete the file."""
+        value = self.read()
+        self.remove()
+        return value
 
     def remove(self) -> None:
         """Delete the file."""

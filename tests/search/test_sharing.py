@@ -3,6 +3,7 @@
 import time
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,8 @@ from mlrank.config import load_config, parse_config
 from mlrank.experiment import run
 from mlrank.records import RunFolder
 from mlrank.search.fits import work
-from mlrank.search.pools import SerialPool, _with_file, _without_files, local_pool
+from mlrank.search.pools import FILED_BYTES, SerialPool, _in_file, _with_file, _without_files, local_pool
+from mlrank.search.shared_memory import Filed
 from mlrank.search.sharing import BLOCK_OPERATIONS, SharedFits, blocks_of
 from mlrank.search.task_data import TaskData
 from mlrank.search.tasks import Chain, Part, Point, Task
@@ -128,6 +130,24 @@ def test_what_workers_solved_goes_from_one_to_the_other_in_files():
     assert {name: array.tobytes() for name, array in joined.fit.arrays.items()} == {
         name: array.tobytes() for name, array in whole.fit.arrays.items()
     }
+
+
+def test_a_large_model_comes_back_in_a_file(tmp_path):
+    X, Y = small_data(m=FILED_BYTES // 32)  # four labels of so many weights, of 8 bytes each
+    chain = Chain(SOLVERS["binary_svm"], THRESHOLDS["zero"], "train", "none")
+    task = Task(chain, (Point({}, {}, "a", 0),), np.arange(60), np.arange(60, 90), "f1_micro", refit=True)
+    (whole,) = work(task, TaskData(X, Y))
+    filed = _in_file([whole], str(tmp_path))
+    assert isinstance(filed, Filed)
+    assert _in_file([replace(whole, fit=None)], str(tmp_path)) == [replace(whole, fit=None)]
+    assert _in_file([whole], str(tmp_path / "none")) == [whole]
+    with local_pool(2) as pool:
+        pool.load(TaskData(X, Y))
+        (found,) = pool.submit(task).result()
+        assert not list(Path(pool.data.folder).glob("part-*"))
+    for one in (filed.take()[0], found):
+        assert one.fit.arrays["model.coef"].tobytes() == whole.fit.arrays["model.coef"].tobytes()
+    assert not filed.path.exists()
 
 
 def test_what_a_worker_solved_is_sent_where_no_file_can_hold_it(tmp_path):

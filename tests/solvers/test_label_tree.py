@@ -146,6 +146,17 @@ def test_nodes_are_dealt_by_their_rows_and_children():
     ]
 
 
+@pytest.mark.parametrize(("rows", "owners"), [((50, 40), [[1], [0, 1]]), ((60, 30), None)])
+def test_a_node_for_each_block_is_enough_if_they_cost_about_the_same(rows, owners):
+    # Nodes with two children of 20 labels each cost 22 times their rows, the root twice the 90: 1100 | 880 + 180, no
+    # block more than 1.1 times the mean of 1080; but 1320 | 660 + 180.
+    deal = _deal(np.repeat(rows, 40) / 40, np.arange(0, 81, 40), np.array([2, 2]), 2)
+    sizes = np.array([1, 2, 4])
+    assert (deal and [part.tolist() for part in deal.of_levels(sizes)][:2]) == owners
+    # The last level is dealt in any case.
+    assert _deal(np.repeat(rows, 40) / 40, np.arange(0, 81, 40), np.array([2]), 2) is not None
+
+
 @pytest.mark.parametrize("scores", ["hinge", "logistic"])
 def test_scores_are_sums_along_the_way_from_the_root(scores):
     X, Y = problem()

@@ -23,8 +23,9 @@ __all__ = ["GrownTree", "Node", "Tree", "grow", "shape_of"]
 # Rounds of 2-means at most; it ends when fewer than this share of the labels change sides. Four rounds lose .007 of
 # precision at 1 on labels in clusters.
 ROUNDS, MOVED = 20, 0.005
-# Nodes of the dealt level for each block, at least: so blocks cost about the same, and little is halved by all of them.
-DEALT = 2
+# The first level with so many nodes for each block is dealt to them, or an earlier one, of which each block has one at
+# least, if none then costs more than so many times the mean: what is above is halved by all of them.
+DEALT, EVEN = 2, 1.1
 
 
 @dataclass(frozen=True)
@@ -105,9 +106,10 @@ class GrownTree(Tree):
         return own
 
     def _deal(self, block: Block) -> "_Deal":
-        level = _dealt_level(self.level_sizes, block.n_blocks)
-        bounds = self.leaf_ptr[:: (self.leaf_ptr.size - 1) // int(self.level_sizes[level])]
-        return _deal(self.n_rows[self.order], bounds, self.widths, block.n_blocks)
+        n_rows, n_leaves = self.n_rows[self.order], self.leaf_ptr.size - 1
+        bounds = (self.leaf_ptr[:: n_leaves // size] for size in self.level_sizes.tolist())
+        deals = (_deal(n_rows, ends, self.widths, block.n_blocks) for ends in bounds)
+        return next(deal for deal in deals if deal is not None)
 
 
 class _Deal(NamedTuple):
@@ -122,21 +124,16 @@ class _Deal(NamedTuple):
         return [*self.above, *(np.repeat(self.dealt, size // self.dealt.size) for size in below)]
 
 
-def _dealt_level(level_sizes: IntArray, n_blocks: int) -> int:
-    """Return the level whose nodes are dealt to blocks: the first that has a few for each."""
-    enough = level_sizes >= (DEALT * n_blocks if n_blocks > 1 else 1)
-    return int(np.argmax(enough)) if enough.any() else level_sizes.size - 1
-
-
-def _deal(n_rows: IntArray, bounds: IntArray, widths: IntArray, n_blocks: int) -> _Deal:
+def _deal(n_rows: IntArray, bounds: IntArray, widths: IntArray, n_blocks: int) -> _Deal | None:
     """Deal nodes to blocks by what they cost, the largest first, each to the block that has least.
 
-    A node costs its rows, counted with each of its labels, times its children.
+    A node costs its rows, counted with each of its labels, times its children. Returns None where a level has too few
+    nodes, and there is another below it.
 
     Parameters
     ----------
     n_rows : (n_labels,) rows of the labels as they lie
-    bounds : where the labels of each node of the dealt level begin and end
+    bounds : where the labels of each node of the level begin and end
     """
     rows = np.diff(np.concatenate([[0], np.cumsum(n_rows)])[bounds]).astype(float)
     level_sizes = np.concatenate([[1], np.cumprod(widths)]).astype(np.int64)
@@ -151,6 +148,9 @@ def _deal(n_rows: IntArray, bounds: IntArray, widths: IntArray, n_blocks: int) -
     for place in np.argsort(-every, kind="stable").tolist():
         owners[place] = int(np.argmin(loads))
         loads[owners[place]] += every[place]
+    enough = DEALT * n_blocks if n_blocks > 1 else 1
+    if rows.size < min(enough, level_sizes[-1]) and (rows.size < n_blocks or loads.max() > EVEN * loads.mean()):
+        return None
     *first, dealt = np.split(owners, np.cumsum([cost.size for cost in costs])[:-1])
     return _Deal(tuple(first), dealt)
 
@@ -193,8 +193,7 @@ def grow(
     n_labels = Y.shape[1]
     halvings, widths = shape_of(n_labels, branching, leaf)
     depths = np.concatenate([[0], np.cumsum(np.log2(widths))]).astype(int)
-    dealt = int(depths[_dealt_level(np.exp2(depths).astype(np.int64), block.n_blocks)])
-    n_rows, owners = label_counts(Y), np.zeros(1, np.int64)
+    n_rows, dealt = label_counts(Y), None
     order, ptr, orders = np.arange(n_labels), np.array([0, n_labels]), []
     if halvings:
         columns = columns_of(Y)
@@ -208,10 +207,10 @@ def grow(
             sizes = np.diff(ptr)
             inner = np.stack([ptr[:-1], ptr[:-1] + (sizes + 1) // 2], axis=1)
             seeds = rng.random((sizes.size, 2))
-            if depth == dealt:
-                owners = _deal(n_rows[order], ptr, widths, block.n_blocks).dealt
+            if dealt is None and depth in depths and (deal := _deal(n_rows[order], ptr, widths, block.n_blocks)):
+                dealt, owners = depth, deal.dealt
             for segment in range(sizes.size):
-                if depth >= dealt and owners[segment >> (depth - dealt)] != block.number:
+                if dealt is not None and owners[segment >> (depth - dealt)] != block.number:
                     continue
                 ends = int(ptr[segment]), int(inner[segment, 1]), int(ptr[segment + 1])
                 _halve(*rows, *labels, lengths, order, *ends, seeds[segment], number, place)

@@ -188,7 +188,7 @@ def _spread(n_points: int) -> list[int]:
 def _what_is_fitted(cell: Cell, pilot: Pilot) -> str:
     """Return a text that is the same for pilots that take the same: like data, rows, solver, settings and metrics."""
     task, data, chain = pilot.task, pilot.task_data, pilot.task.chain
-    others = None if task.unlabeled is None else task.unlabeled.size
-    shapes = (cell.data.dataset.name, data.X.shape, data.Y.shape, task.train.size, others)
+    n_unlabeled = None if task.unlabeled is None else task.unlabeled.size
+    shapes = (cell.data.dataset.name, data.X.shape, data.Y.shape, task.train.size, n_unlabeled)
     points = [(point.settings, point.projection_settings) for point in (*task.points, *pilot.points)]
     return repr((shapes, chain.solver, chain.projection, points, task.metric, task.own_metrics))

@@ -51,14 +51,14 @@ class Pilot:
     task : Task
         Of the fit on the whole training part.
     task_data : TaskData
-    others : other points of the search
+    points : other points of the search
     """
 
-    def __init__(self, task: Task, task_data: TaskData, others: Sequence[Point] = ()) -> None:
+    def __init__(self, task: Task, task_data: TaskData, points: Sequence[Point] = ()) -> None:
         (point,) = task.points
         self.solver: Any = task.chain.build(point)
-        self.task, self.task_data, self.points = task, task_data, others
-        self.others = np.zeros(0, np.int64) if task.unlabeled is None else task.unlabeled
+        self.task, self.task_data, self.points = task, task_data, points
+        self.unlabeled = np.zeros(0, np.int64) if task.unlabeled is None else task.unlabeled
         X = task_data.X
         self.row_bytes = X.nnz / X.shape[0] * 12 if hasattr(X, "nnz") else X.shape[1] * 8
 
@@ -130,7 +130,7 @@ class Pilot:
     def _cost(self, n_samples: int) -> tuple[float, float]:
         estimates = Capabilities.of(self.solver).estimates_cost
         cost: Callable[..., tuple[float, float]] = self.solver.cost if estimates else self._plain_cost
-        n_seen = n_samples + round(n_samples * self.others.size / self.task.train.size)
+        n_seen = n_samples + round(n_samples * self.unlabeled.size / self.task.train.size)
         X = self.task_data.X
         counts_stored = issparse(X) and "density" in signature(cost).parameters
         density = {"density": X.nnz / (X.shape[0] * X.shape[1])} if counts_stored else {}

@@ -51,8 +51,8 @@ class PilotFits:
     run_judging: float = 0.0
 
     @classmethod
-    def of(cls, task: Task, task_data: TaskData, others: Sequence[Point] = ()) -> "PilotFits":
-        """Fit the single point of `task` on few of its rows, and others of its search on the fewest."""
+    def of(cls, task: Task, task_data: TaskData, points: Sequence[Point] = ()) -> "PilotFits":
+        """Fit the single point of `task` on few of its rows, and other `points` of its search on the fewest."""
         rng = np.random.default_rng(task.points[0].seed)
         unlabeled = np.zeros(0, np.int64) if task.unlabeled is None else task.unlabeled
         train, rest = (rng.permutation(rows) for rows in (task.train, unlabeled))
@@ -68,7 +68,7 @@ class PilotFits:
             if found is None:
                 return cls(())
             sizes.append(found)
-        fits = (_fit(tasks[0].of((point,)), task_data) for point in others)
+        fits = (_fit(tasks[0].of((point,)), task_data) for point in points)
         relative = [fit.seconds / max(sizes[0].seconds, 1e-9) for fit in fits if fit is not None]
         return cls(tuple(sizes), (1.0, *relative), *_judge(task, task_data))
 

@@ -260,7 +260,9 @@ def _halve(row_ptr, features, values, label_ptr, label_rows, lengths, order, beg
     )
     n_rows, n_features = ptr.size - 1, seen.size
     share, other, along = np.empty(n_rows), np.empty(n_rows), np.empty(n_rows)
-    center, far = np.empty(n_features), np.empty(n_features)
+    # Side by side, as a feature that a row has is added to both.
+    centers, direction = np.empty((n_features, 2)), np.empty(n_features)
+    near, far = np.uint64(0), np.uint64(1)
     first = int(seeds[0] * size)
     second = (first + 1 + int(seeds[1] * (size - 1))) % size
     side, score, ranked = np.zeros(size, np.int8), np.empty(size), np.empty(size)
@@ -272,25 +274,26 @@ def _halve(row_ptr, features, values, label_ptr, label_rows, lengths, order, beg
                 mine = share if side[i] > 0 else other
                 for s in range(mark_ptr[i], mark_ptr[i + 1]):
                     mine[marks[s]] += 1.0 / lengths[labels[i]]
-        center[:], far[:] = 0.0, 0.0
+        centers[:] = 0.0
         for r in range(n_rows):
             if share[r] != 0 or other[r] != 0:
                 for t in range(ptr[r], ptr[r + 1]):
-                    center[own[t]] += share[r] * numbers[t]
-                    far[own[t]] += other[r] * numbers[t]
+                    f = np.uint64(own[t])
+                    centers[f, near] += share[r] * numbers[t]
+                    centers[f, far] += other[r] * numbers[t]
         near_square, far_square = 0.0, 0.0
         for f in range(n_features):
-            near_square += center[f] ** 2
-            far_square += far[f] ** 2
+            near_square += centers[f, 0] ** 2
+            far_square += centers[f, 1] ** 2
         near_length, far_length = np.sqrt(near_square), np.sqrt(far_square)
         for f in range(n_features):
             # A half without a row has no direction.
-            center[f] = center[f] / (near_length if near_length > 0 else 1.0)
-            center[f] -= far[f] / (far_length if far_length > 0 else 1.0)
+            direction[f] = centers[f, 0] / (near_length if near_length > 0 else 1.0)
+            direction[f] -= centers[f, 1] / (far_length if far_length > 0 else 1.0)
         for r in range(n_rows):
             found = 0.0
             for t in range(ptr[r], ptr[r + 1]):
-                found += center[own[t]] * numbers[t]
+                found += direction[np.uint64(own[t])] * numbers[t]
             along[r] = found
         for i in range(size):
             found = 0.0

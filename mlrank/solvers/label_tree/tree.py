@@ -278,9 +278,9 @@ def _halve(row_ptr, features, values, label_ptr, label_rows, lengths, order, beg
         for r in range(n_rows):
             if share[r] != 0 or other[r] != 0:
                 for t in range(ptr[r], ptr[r + 1]):
-                    f = np.uint64(own[t])
-                    centers[f, near] += share[r] * numbers[t]
-                    centers[f, far] += other[r] * numbers[t]
+                    feature = np.uint64(own[t])
+                    centers[feature, near] += share[r] * numbers[t]
+                    centers[feature, far] += other[r] * numbers[t]
         near_square, far_square = 0.0, 0.0
         for f in range(n_features):
             near_square += centers[f, 0] ** 2

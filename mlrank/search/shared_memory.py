@@ -99,12 +99,24 @@ class Filed:
 
     @classmethod
     def write(cls, folder: Path | str, value: object) -> "Filed":
-        """Write an object into a new file of a folder, as it would be sent to a worker."""
+        """Write an object into a new file of a folder, as it would be sent to a worker.
+
+        Raises
+        ------
+        OSError
+            If the system refuses; nothing is left then.
+        """
         from loky.backend.reduction import dump
 
         with tempfile.NamedTemporaryFile(dir=folder, prefix="part-", delete=False) as file:
-            dump(value, file)
-        return cls(Path(file.name))
+            filed = cls(Path(file.name))
+            try:
+                dump(value, file)
+                file.flush()
+            except BaseException:
+                filed.remove()
+                raise
+        return filed
 
     def read(self) -> Any:
         """Return the object."""

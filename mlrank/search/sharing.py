@@ -7,8 +7,9 @@ are about equal. Small fits stay whole, and so do those that are projected first
 solves a block gets the rows from the same maps as for any task; a solver's blocks give the same model in any number, so
 that no result depends on whether its fit was cut.
 
-Blocks are kept in memory until the last one is there. A block that fails, or whose worker dies alone, has its fit made
-whole: its error, too, is that of a whole fit. After a kill a fit is either stored or made anew from its first block.
+Blocks are kept until the last one is there, in files where the workers are processes of this machine. A block that
+fails, or whose worker dies alone, has its fit made whole: its error, too, is that of a whole fit. After a kill a fit is
+either stored or made anew from its first block.
 """
 
 from dataclasses import dataclass, field, replace

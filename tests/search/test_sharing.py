@@ -1,5 +1,6 @@
 """One fit shared by workers: the bytes of a whole one for any number of workers, blocks and deaths."""
 
+import threading
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -148,6 +149,12 @@ def test_a_large_model_comes_back_in_a_file(tmp_path):
     for one in (filed.take()[0], found):
         assert one.fit.arrays["model.coef"].tobytes() == whole.fit.arrays["model.coef"].tobytes()
     assert not filed.path.exists()
+
+
+def test_a_file_that_cannot_be_written_whole_is_not_left(tmp_path):
+    with pytest.raises(TypeError, match="pickle"):
+        Filed.write(tmp_path, [np.zeros(10**5), threading.Lock()])
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_a_worker_solved_is_sent_where_no_file_can_hold_it(tmp_path):

@@ -9,7 +9,7 @@ from mlrank.arrays import Features, FloatArray, IntArray
 from mlrank.solvers import TrainingSet
 from mlrank.splits import kfold
 
-__all__ = ["HELDOUT_FOLDS", "heldout_scores", "own_scores"]
+__all__ = ["HELDOUT_FOLDS", "check_shape", "heldout_scores", "own_scores"]
 
 HELDOUT_FOLDS = 3
 
@@ -25,11 +25,15 @@ def own_scores(model: Any, train: TrainingSet) -> FloatArray:
     # A model that must not count a row as its own neighbour has scores of its training rows by itself.
     own: Callable[[], FloatArray] | None = getattr(model, "training_scores", None)
     found: FloatArray = model.decision_function(train.X) if own is None else own()
-    if np.shape(found) != train.Y.shape:
-        n_samples, n_labels = train.Y.shape
-        what = f"scores of {n_samples} rows and {n_labels} labels"
-        raise ValueError(f"{type(model).__name__} must give {what}, found the shape {np.shape(found)}")
+    check_shape(model, found, train)
     return found
+
+
+def check_shape(model: Any, scores: FloatArray, rows: TrainingSet) -> None:
+    """Raise ValueError unless a model's scores of rows are (n_samples, n_labels)."""
+    if np.shape(scores) != rows.Y.shape:
+        what = f"scores of {rows.n_samples} rows and {rows.n_labels} labels"
+        raise ValueError(f"{type(model).__name__} must give {what}, found the shape {np.shape(scores)}")
 
 
 def heldout_scores(

@@ -79,7 +79,7 @@ class Pilot:
             held = n_samples // HELDOUT_FOLDS
             fitting += HELDOUT_FOLDS * self._fitting(n_samples - held)
             scoring += HELDOUT_FOLDS * self._scoring(n_samples - held, held)
-        elif self._cuts(trial):
+        elif self._cuts(trial) and self.task.chain.fits_cut:
             scoring += self._scoring(n_samples, n_samples)
         limit = math.inf if self.task.time_limit is None else self.task.time_limit
         times = [min(limit, relative * fitting + scoring) for relative in self.fits.relative]

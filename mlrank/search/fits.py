@@ -255,17 +255,21 @@ class _FitCache:
         if not is_cut:
             return Fitted(model, self.projected[1], None, None, seconds, 0.0)
         started = fit_clock()
-        if issparse(self.train.Y) or issparse(self.rows.test.Y):
-            cut = self.chain.unfitted_cut(point, solver, self.train)
-            return Fitted(model, self.projected[1], None, cut, seconds, fit_clock() - started)
-        held = self.chain.threshold_scores == "heldout"
-        heldout = self._heldout_scores(solver, point) if self.chain.cross_fits else None
-        scores = heldout if held and heldout is not None else own_scores(model, self._known(model))
-        calibration = None
+        sparse = issparse(self.train.Y) or issparse(self.rows.test.Y)
+        heldout = self._heldout_scores(solver, point) if self.chain.cross_fits and not sparse else None
+        calibration: Any = None
         if self.chain.calibrate is not None and heldout is not None:
             calibration = fit_calibration(self.chain.calibrate, heldout, self.train.Y, self.rows.known)
-            scores = calibration(scores)
-        cut = self.chain.cut(point, solver, self.train, scores, self.rows.known)
+
+        def training_scores() -> FloatArray:
+            if sparse:
+                name = self.chain.threshold.__name__
+                raise ValueError(f"the threshold {name} is fitted to all scores of the training rows")
+            held = heldout if self.chain.threshold_scores == "heldout" else None
+            scores = own_scores(model, self._known(model)) if held is None else held
+            return scores if calibration is None else calibration(scores)
+
+        cut = self.chain.cut(point, solver, self.train, training_scores, self.rows.known)
         return Fitted(model, self.projected[1], calibration, cut, seconds, fit_clock() - started)
 
     def _by_given_rows(self, model: Any, train: TrainingSet) -> Any:

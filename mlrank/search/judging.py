@@ -16,6 +16,7 @@ from mlrank.labels import MOST_BEST, TopScores, label_counts
 from mlrank.metrics import METRICS, MetricValue, evaluate, search_value
 from mlrank.metrics.definitions import SearchValue
 from mlrank.records.run import SetsInfo
+from mlrank.search.crossfit import check_shape
 from mlrank.search.task_data import TaskRows
 from mlrank.solvers import TrainingSet
 from mlrank.solvers.models import asked_and_seen, top_scores
@@ -73,6 +74,7 @@ def searched_value(fitted: Fitted, rows: TaskRows, metric: str) -> SearchValue:
         predicted = counted_best(fitted.cut, best, test.Y)[1].sets if METRICS[metric].needs == "sets" else best
         return search_value(metric, test.Y, predicted, None, rows.propensities)
     scores, X = fitted.scores(test.X)
+    check_shape(fitted.model, scores, test)
     check_scores(scores)  # a cut, which there may be none of, would look at them too
     predicted = scores
     if METRICS[metric].needs == "sets":
@@ -95,6 +97,7 @@ def predict(fitted: Fitted, rows: TaskRows) -> Predicted:
         best = fitted.best(test.X, test.n_labels)
         return Predicted(best, *counted_best(fitted.cut, best, test.Y))
     scores, X = fitted.scores(test.X)
+    check_shape(fitted.model, scores, test)
     return Predicted(scores, None, counted_sets(fitted.cut, scores, X, test.Y, test.known))
 
 

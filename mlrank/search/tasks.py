@@ -1,6 +1,6 @@
 """What is to be fitted: points, what happens to the rows, and tasks made of points that share a preparation."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -75,23 +75,21 @@ class Chain:
             return None
         return Capabilities.cut_of(solver, train) if self.calibrate is None else 0.5
 
-    def cut(self, point: Point, solver: Any, train: TrainingSet, scores: FloatArray, known: BoolArray | None) -> Any:
-        """Return the point's threshold fitted to scores of the training rows, within its bounds on labels."""
-        threshold, bounds = self._threshold(point, solver, train)
-        return bounds.around(threshold.fit(scores, train.Y, train.X, known))
+    @property
+    def fits_cut(self) -> bool:
+        """Whether a cut is fitted to scores of the training rows."""
+        return not hasattr(self.threshold, "unfitted") and not hasattr(self.threshold, "at")
 
-    def unfitted_cut(self, point: Point, solver: Any, train: TrainingSet) -> Any:
-        """Return the point's threshold, which fits nothing, within its bounds on labels: no training row is scored."""
-        threshold, bounds = self._threshold(point, solver, train)
-        if not hasattr(threshold, "unfitted"):
-            raise ValueError(f"the threshold {type(threshold).__name__} is fitted to all scores of the training rows")
-        return bounds.around(threshold.unfitted(train.n_labels))
-
-    def _threshold(self, point: Point, solver: Any, train: TrainingSet) -> tuple[Any, LabelBounds]:
+    def cut(
+        self, point: Point, solver: Any, train: TrainingSet, scores: Callable[[], FloatArray], known: BoolArray | None
+    ) -> Any:
+        """Return the point's cut within its bounds on labels; one that is fitted asks for scores of training rows."""
         own, bounds = LabelBounds.split(point.threshold_settings)
         natural = self.natural_cut(solver, train)
         threshold: Any = self.threshold(**own)
-        return threshold if natural is None else threshold.at(natural), bounds
+        if self.fits_cut:
+            return bounds.around(threshold.fit(scores(), train.Y, train.X, known))
+        return bounds.around((threshold if natural is None else threshold.at(natural)).unfitted(train.n_labels))
 
 
 @dataclass(frozen=True)

@@ -242,7 +242,7 @@ class Returning:
     [
         ("nothing", "fit of Returning must return a model, found NoneType without decision_function(X)"),
         ("no info", "fit of Returning must return a model, found Narrow without info, a FitInfo"),
-        ("one label", "Narrow must give scores of 60 rows and 4 labels, found the shape (60, 1)"),
+        ("one label", "Narrow must give scores of 30 rows and 4 labels, found the shape (30, 1)"),
     ],
 )
 def test_what_an_own_solver_returned_is_named(tmp_path, what, message):

@@ -48,6 +48,39 @@ def test_a_dense_x_is_copied_once_beyond_the_rows_of_a_fold_where_it_is_scaled(s
     assert peak < (copies + 0.15) * X.nbytes
 
 
+class Unasked(LinearModel):
+    """Cannot tell scores of its training rows."""
+
+    def training_scores(self):
+        raise RuntimeError("training rows were scored")
+
+
+@dataclass(frozen=True)
+class Secretive(Idle):
+    """As Idle, with a model that is not to be asked for scores of its training rows."""
+
+    def fit(self, train, prepared=None):
+        found = super().fit(train)
+        return Unasked(found.coef, found.intercept, found.info)
+
+
+@pytest.mark.parametrize("refit", [True, False])
+@pytest.mark.parametrize(
+    ("threshold", "settings", "asks"),
+    [
+        *[("zero", {}, False), ("natural", {}, False), ("constant", {}, False), ("top_k", {"k": 1}, False)],
+        *[("oracle_size", {}, False), ("per_label_f1", {}, True), ("svr_midpoint", {}, True)],
+    ],
+)
+def test_training_rows_are_scored_for_cuts_that_are_fitted(threshold, settings, asks, refit):
+    rng = np.random.default_rng(0)
+    data = TaskData(rng.standard_normal((30, 4)), rng.random((30, 2)) < 0.5)
+    chain, point = Chain(Secretive, THRESHOLDS[threshold], "train", "none"), Point({}, settings, "a", 0)
+    (result,) = work(Task(chain, (point,), np.arange(20), np.arange(20, 30), "f1_micro", refit=refit), data)
+    assert ("training rows were scored" in (result.error or "")) == asks
+    assert (result.error is None) == (not asks)
+
+
 def test_sparse_labels_are_mapped_as_they_are(tmp_path):
     Y = as_labels(csr_array(np.array([[True, False, True], [False, False, False], [False, True, True]])))
     for X in (np.eye(3), csr_array(np.eye(3))):

@@ -58,7 +58,7 @@ class Chain:
     @property
     def cross_fits(self) -> bool:
         """Whether each point is also fitted to parts of the training rows, for scores of the rows left out."""
-        return self.threshold_scores == "heldout" or self.calibrate is not None
+        return (self.threshold_scores == "heldout" and self.fits_cut) or self.calibrate is not None
 
     @cached_property
     def _draws(self) -> bool:

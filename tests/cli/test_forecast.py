@@ -53,16 +53,16 @@ def test_splits_of_a_method_share_a_row(mlrank, tmp_path):  # noqa: F811
     assert f"{sum(cell['n_fits'] for cell in found)} of 140 fits are left" in out
 
 
-def chain_of(solver, scale="none", scores="train", calibrate=None):
-    return Chain(solver, THRESHOLDS["zero"], scores, scale, None, calibrate)
+def chain_of(solver, scale="none", scores="train", calibrate=None, threshold="zero"):
+    return Chain(solver, THRESHOLDS[threshold], scores, scale, None, calibrate)
 
 
 def task_of(chain, n=300, settings=None, **more):
     return Task(chain, (Point(settings or {}, {}, "key", 0),), np.arange(n), np.arange(1), "f1_micro", **more)
 
 
-def pilot_of(solver, scale="none", scores="train", calibrate=None, **more):
-    return Pilot(task_of(chain_of(solver, scale, scores, calibrate), **more), TaskData(*small_data(n=300)))
+def pilot_of(solver, scale="none", scores="train", calibrate=None, threshold="zero", **more):
+    return Pilot(task_of(chain_of(solver, scale, scores, calibrate, threshold), **more), TaskData(*small_data(n=300)))
 
 
 @pytest.mark.parametrize(
@@ -124,8 +124,8 @@ def test_label_trees_of_large_label_spaces_fit_in_two_workers():
 GROWING = PilotFits((PilotFit(100, 1.0, 0.005), PilotFit(200, 4.0, 0.01)), trial_judging=0.25, run_judging=2.0)
 
 
-def test_rows_are_scored_and_judged_and_the_training_rows_for_the_cut():
-    pilot = pilot_of(Costly)
+def test_rows_are_scored_and_judged_and_the_training_rows_for_a_cut_that_is_fitted():
+    pilot = pilot_of(Costly, threshold="per_label_f1")
     pilot.fits = GROWING
     test, own, judging = 40 * 0.06, 1200 * 0.06, 2.0
     assert pilot.estimate(1200, 40).seconds == pytest.approx(144.0 + own + test + judging)
@@ -133,6 +133,9 @@ def test_rows_are_scored_and_judged_and_the_training_rows_for_the_cut():
     pilot.task = replace(pilot.task, metric="lrap")  # of a search that compares scores no fit needs a cut
     assert pilot.estimate(1200, 40, trial=True).seconds == pytest.approx(144.0 + test + 0.25)
     assert pilot.estimate(1200, 40).seconds == pytest.approx(144.0 + own + test + judging)
+    given = pilot_of(Costly, scores="heldout")
+    given.fits = GROWING
+    assert given.estimate(1200, 40).seconds == pytest.approx(144.0 + test + judging)
 
 
 @pytest.mark.parametrize(("limit", "mean"), [(None, (144.0 + 72.0 + 576.0) / 3), (200.0, (144.0 + 72.0 + 200.0) / 3)])
@@ -143,7 +146,7 @@ def test_a_fit_takes_the_mean_of_the_points_of_its_search_within_the_limit(limit
     assert pilot.estimate(1200, trial=True).seconds == pytest.approx(mean)
 
 
-@pytest.mark.parametrize("asked", [{"scores": "heldout"}, {"calibrate": "sigmoid"}])
+@pytest.mark.parametrize("asked", [{"scores": "heldout", "threshold": "per_label_f1"}, {"calibrate": "sigmoid"}])
 def test_heldout_scores_take_three_fits_to_two_thirds_of_the_rows(asked):
     pilot = pilot_of(Costly, **asked)
     pilot.fits = GROWING

@@ -193,7 +193,8 @@ def test_a_block_that_fails_has_the_fit_fail_as_a_whole_one_does(folder):
 
 
 def task_of(operations, solver=Blocks, n_points=1, scores="train", projection=None, limit=None):
-    chain = Chain(solver, THRESHOLDS["natural"], scores, "none", projection)
+    threshold = THRESHOLDS["per_label_f1" if scores == "heldout" else "natural"]
+    chain = Chain(solver, threshold, scores, "none", projection)
     points = tuple(Point({}, {}, str(number), 0) for number in range(n_points))
     rows = np.arange(2)
     return Task(chain, points, rows, rows, "f1_micro", operations=operations, time_limit=limit)

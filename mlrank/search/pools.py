@@ -24,6 +24,7 @@ from mlrank.search.fits import work
 from mlrank.search.limits import end_process_that_hangs
 from mlrank.search.neighbor_cache import MemoryNeighborCache
 from mlrank.search.shared_memory import Filed, SharedData, map_folder
+from mlrank.search.sharing import let_go
 from mlrank.search.task_data import TaskData
 from mlrank.search.tasks import Part, Refit, Result, Task
 from mlrank.search.threads import one_thread
@@ -35,7 +36,7 @@ __all__ = ["Pool", "growing_pool", "local_pool", "pools_ahead"]
 SECONDS_HERE = 1.0
 OPERATIONS_HERE = 1e8
 
-# A model of so many bytes takes less time by a file than through a pipe.
+# Arrays of so many bytes take less time by a file than through a pipe.
 FILED_BYTES = 2**20
 
 _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMBA")
@@ -125,7 +126,7 @@ class ProcessPool:
         except BrokenExecutor as error:  # found out since the last task came back
             found.set_exception(error)
         else:
-            sent.add_done_callback(partial(_pass_on, found))
+            sent.add_done_callback(partial(_pass_on, task, found))
         return found
 
     def mend(self) -> None:
@@ -262,13 +263,16 @@ def _load(*classes: type) -> None:
     gc.freeze()
 
 
-def _pass_on(found: "Future[list[Result]]", sent: "Future[list[Result] | Filed]") -> None:
-    """Give a future what a worker has sent or left in a file."""
+def _pass_on(task: Task, found: "Future[list[Result]]", sent: "Future[list[Result] | Filed]") -> None:
+    """Give a future what a worker has sent or left in a file; only then are the task's parts no longer needed."""
     try:
         results = sent.result()
-        found.set_result(results.take() if isinstance(results, Filed) else results)
+        results = results.take() if isinstance(results, Filed) else results
+        let_go(task.parts)
     except BaseException as error:
         found.set_exception(error)
+    else:
+        found.set_result(results)
 
 
 def _shared_work(task: Task, data: SharedData) -> list[Result] | Filed:
@@ -276,20 +280,18 @@ def _shared_work(task: Task, data: SharedData) -> list[Result] | Filed:
     if first:  # what the first task has loaded stays, and need not be looked through again and again
         gc.freeze()
         gc.enable()
-    filed = [part.solved for part in task.parts if isinstance(part.solved, Filed)]
     results = [_with_file(result, data.folder) for result in work(_without_files(task), data.open())]
     sent = _in_file(results, data.folder)
-    for one in filed:  # only now: a task whose worker dies is started again
-        one.remove()
     if first:  # some solvers load their libraries as they fit
         gc.freeze()
     return sent
 
 
 def _in_file(results: list[Result], folder: str) -> list[Result] | Filed:
-    """Return results as they are, or, if they hold a large model, in a file that has room for them."""
-    fits = [one.fit for one in results if isinstance(one, Refit) and one.fit is not None]
-    if sum(array.nbytes for fit in fits for array in fit.arrays.values()) < FILED_BYTES:
+    """Return results as they are, or, if they hold large arrays, in a file that has room for them."""
+    refits = [one for one in results if isinstance(one, Refit)]
+    given = [*(one.arrays for one in refits), *(one.fit.arrays for one in refits if one.fit is not None)]
+    if sum(array.nbytes for arrays in given for array in arrays.values()) < FILED_BYTES:
         return results
     try:
         return Filed.write(folder, results)
@@ -308,8 +310,14 @@ def _with_file(result: Result, folder: str) -> Result:
 
 
 def _without_files(task: Task) -> Task:
-    """Return a task with the solved parts of its fit that lie in files."""
-    parts = [replace(one, solved=one.solved.read()) if isinstance(one.solved, Filed) else one for one in task.parts]
+    """Return a task with the solved parts of its fit that lie in files, or without any if one cannot be read.
+
+    The fit is then made whole, as it is where a block has failed.
+    """
+    try:
+        parts = [replace(one, solved=one.solved.read()) if isinstance(one.solved, Filed) else one for one in task.parts]
+    except OSError:
+        return replace(task, parts=())
     return replace(task, parts=tuple(parts))
 
 

@@ -108,14 +108,14 @@ class Filed:
         """
         from loky.backend.reduction import dump
 
-        with tempfile.NamedTemporaryFile(dir=folder, prefix="part-", delete=False) as file:
-            filed = cls(Path(file.name))
-            try:
+        handle, name = tempfile.mkstemp(dir=folder, prefix="part-")
+        filed = cls(Path(name))
+        try:
+            with open(handle, "wb") as file:
                 dump(value, file)
-                file.flush()
-            except BaseException:
-                filed.remove()
-                raise
+        except BaseException:
+            filed.remove()
+            raise
         return filed
 
     def read(self) -> Any:

@@ -12,13 +12,15 @@ fails, or whose worker dies alone, has its fit made whole: its error, too, is th
 either stored or made anew from its first block.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
+from mlrank.search.shared_memory import Filed
 from mlrank.search.tasks import Part, Task
 from mlrank.solvers import Capabilities
 from mlrank.solvers.base import Block
 
-__all__ = ["SharedFits", "blocks_of", "most_blocks"]
+__all__ = ["SharedFits", "blocks_of", "let_go", "most_blocks"]
 
 # Operations of a block at least, about half a second's.
 BLOCK_OPERATIONS = 2e8
@@ -61,6 +63,7 @@ class SharedFits:
         """
         key, whole = task.points[0].key, replace(task, block=None)
         if task.block is None or key not in self.parts:
+            let_go([part])
             return None
         parts = self.parts[key]
         parts[task.block.number] = part
@@ -69,4 +72,14 @@ class SharedFits:
             return None
         del self.parts[key]
         late = task.time_limit is not None and sum(one.seconds for one in solved) > task.time_limit
-        return whole if part.failed or late else replace(whole, parts=solved)
+        if part.failed or late:
+            let_go(solved)
+            return whole
+        return replace(whole, parts=solved)
+
+
+def let_go(parts: Iterable[Part]) -> None:
+    """Remove the files of parts that nobody is going to read."""
+    for part in parts:
+        if isinstance(part.solved, Filed):
+            part.solved.remove()

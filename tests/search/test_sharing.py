@@ -127,10 +127,26 @@ def test_what_workers_solved_goes_from_one_to_the_other_in_files():
         assert [shared.add(block, part) is None for block, part in zip(blocks, parts, strict=True)] == [True, False]
         joined = pool.submit(replace(task, parts=tuple(parts))).result()[0]
         assert [part.solved.path.exists() for part in parts] == [False, False]
-    assert joined.error is None
-    assert {name: array.tobytes() for name, array in joined.fit.arrays.items()} == {
-        name: array.tobytes() for name, array in whole.fit.arrays.items()
-    }
+        # Were its worker to die now, and the task started again: what it came to has not arrived.
+        again = pool.submit(replace(task, parts=tuple(parts))).result()[0]
+    for made in (joined, again):
+        assert made.error is None
+        assert {name: array.tobytes() for name, array in made.fit.arrays.items()} == {
+            name: array.tobytes() for name, array in whole.fit.arrays.items()
+        }
+    assert (joined.time.blocks, again.time.blocks) == (2, None)
+
+
+@pytest.mark.parametrize(("limit", "failed"), [(3.5, False), (None, True)])
+def test_files_of_a_fit_that_is_given_up_are_removed(limit, failed, tmp_path):
+    shared, task = SharedFits(), task_of(LARGE, limit=limit)
+    first, second = shared.cut(task, 2)
+    filed = [Filed.write(tmp_path, name) for name in "abc"]
+    assert shared.add(first, Part(filed[0], 3.0)) is None
+    assert shared.add(second, Part(failed=True) if failed else Part(filed[1], 3.0)) == task
+    assert [one.path.exists() for one in filed] == [False, failed, True]
+    assert shared.add(second, Part(filed[2])) is None  # came too late
+    assert not filed[2].path.exists()
 
 
 def test_a_large_model_comes_back_in_a_file(tmp_path):

@@ -94,14 +94,23 @@ def search(  # type: ignore[no-untyped-def]
 
 @njit(**INNER)
 def _by_node(nodes, n_nodes, n):  # type: ignore[no-untyped-def]
-    """Return the places ``row * beam + b`` of the ``n_nodes[row]`` nodes of each row, those of one node together."""
+    """Return the places ``row * beam + b`` of the ``n_nodes[row]`` nodes of each row, those of one node together.
+
+    Where there are fewer of them than nodes, as of a single row, they come row by row: few share a node then.
+    """
+    found, filled = np.empty(n_nodes.sum(), np.int64), 0
+    if found.size < n:
+        for row in range(n_nodes.size):
+            for b in range(n_nodes[row]):
+                found[filled] = row * nodes.shape[1] + b
+                filled += 1
+        return found
     ptr = np.zeros(n + 1, np.int64)
     for row in range(n_nodes.size):
         for b in range(n_nodes[row]):
             ptr[nodes[row, b] + 1] += 1
     for node in range(n):
         ptr[node + 1] += ptr[node]
-    found = np.empty(ptr[n], np.int64)
     for row in range(n_nodes.size):
         for b in range(n_nodes[row]):
             node = nodes[row, b]

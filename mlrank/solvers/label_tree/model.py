@@ -21,6 +21,8 @@ __all__ = ["SCORES", "TreeModel"]
 SCORES = ("hinge", "logistic")
 # Weights of a node among which one is searched, about; features that are taken together for it, at most 2^31.
 PER_PLACE, MOST_SHIFT = 16, 31
+# Operations that a row counts at least for: so that the nodes of rows that are followed together take little memory.
+LEAST_COST = 1e4
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ class TreeModel:
     ) -> None:
         """Fill `every` with the scores of all labels, or `best` and `labels` with the best ones."""
         parts, widest, *_ = self._searched
-        cost = 17.0 * beam * ((1 + X.nnz / max(X.shape[0], 1)) * (1 + self.widths.size) + widest)
+        cost = LEAST_COST + 17.0 * beam * ((1 + X.nnz / max(X.shape[0], 1)) * (1 + self.widths.size) + widest)
         kind = SCORES.index(self.scores)
         for piece in in_pieces(X.shape[0], cost):
             rows = X.indptr, X.indices, X.data, piece.start, piece.stop

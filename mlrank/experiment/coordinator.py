@@ -9,6 +9,7 @@ from mlrank.experiment.events import BestEvent, Notify, RunEvent, RunName, Trial
 from mlrank.experiment.record import about_model, run_record
 from mlrank.metrics import METRICS
 from mlrank.models.file import model_content
+from mlrank.processes import signals_held
 from mlrank.records import RunFolder, RunRecord, TrialRecord, WorkLocks, software_info
 from mlrank.search import Point, Pool, Refit, Result, Task, execute
 
@@ -103,12 +104,13 @@ class Coordinator:
 
     def _file_trials(self, cell: Cell, task: Task, results: Sequence[Result]) -> None:
         trials = [result for result in results if isinstance(result, TrialRecord)]
-        self.folder.journal.append(*trials)
-        for point, trial in zip(task.points, trials, strict=True):
-            self.journal[point.key] = trial
-            self.claims.release(point.key)
-            self.notify(TrialEvent(cell.name, trial, point.settings))
-            self._announce_best(cell, point)
+        with signals_held():  # what is in the journal is counted too: an interrupt says how many fits are kept
+            self.folder.journal.append(*trials)
+            for point, trial in zip(task.points, trials, strict=True):
+                self.journal[point.key] = trial
+                self.claims.release(point.key)
+                self.notify(TrialEvent(cell.name, trial, point.settings))
+                self._announce_best(cell, point)
 
     def _announce_best(self, cell: Cell, point: Point) -> None:
         """Announce a point whose last fold came in and whose mean beats those before."""

@@ -1,6 +1,7 @@
 """The whole chain: the same bytes for any number of workers, nothing lost, nothing computed twice, failures kept."""
 
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from mlrank.experiment import plan, run
 from mlrank.experiment.events import BestEvent, PlanEvent, TrialEvent
 from mlrank.metrics import METRICS, evaluate
 from mlrank.records import RunFolder
+from mlrank.records.journal import Journal
 from mlrank.records.run import MetricRecord, SearchInfo
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.splits import kfold
@@ -207,6 +209,24 @@ FAILING = CONFIG.split("methods:")[0] + (
     "  Some: {{solver: 'tests.experiment.small:Means', shift: [0, 2, 0.25]}}\n"
     "search: {{folds: 2}}\nseed: 3\n"
 )
+
+
+def test_an_interrupt_while_fits_are_journalled_waits_until_they_are_counted(tmp_path, monkeypatch):
+    def interrupted(journal, *trials):
+        append(journal, *trials)
+        signal.raise_signal(signal.SIGINT)
+
+    append, events = Journal.append, []
+    monkeypatch.setattr(Journal, "append", interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            run(small_config(tmp_path), tmp_path / "r", 1, events.append)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    counted = [event.record.key for event in events if isinstance(event, TrialEvent)]
+    assert len(counted) > 1
+    assert sorted(counted) == sorted(RunFolder(tmp_path / "r" / "small").journal.read())
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

@@ -25,7 +25,7 @@ from mlrank.room import check_room
 from mlrank.search import Pilot, Pool, growing_pool, local_pool, pools_ahead, workers_that_fit
 from mlrank.solvers import SOLVERS, Capabilities
 from mlrank.tables import FinishedExperiment, write_tables
-from mlrank.thresholds import THRESHOLDS, LabelBounds
+from mlrank.thresholds import THRESHOLDS, LabelBounds, is_fitted
 from mlrank.thresholds.bounds import BOUNDS
 
 __all__ = ["plan_cells", "run", "run_experiment"]
@@ -252,7 +252,7 @@ def _check_very_many_labels(config: ExperimentConfig, data: SplitDataset) -> Non
             with places.errors_at("methods", method.name, "calibrate", about=about):
                 raise UserError(f"a calibration is fitted to all scores, which are too many; {hint}")
         with places.errors_at("methods", method.name, "threshold", about=about):
-            if not hasattr(kind, "unfitted") and not hasattr(kind, "at"):
+            if is_fitted(kind):
                 able = ", ".join(key for key, one in THRESHOLDS.items() if hasattr(one, "unfitted"))
                 message = f"the threshold '{method.threshold}' is fitted to all scores, which are too many"
                 raise UserError(f"{message}; use natural, {able}, or {hint}")

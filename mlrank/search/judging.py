@@ -36,10 +36,11 @@ class Fitted:
     fit_seconds: float
     threshold_seconds: float
 
-    def scores(self, X: Features) -> tuple[FloatArray, Features]:
+    def scores(self, rows: TrainingSet) -> tuple[FloatArray, Features]:
         """Return the scores of rows, calibrated if that is asked for, and the features that the model saw."""
-        asked, seen = asked_and_seen(X, self.projection, self.model)
+        asked, seen = asked_and_seen(rows.X, self.projection, self.model)
         scores = self.model.decision_function(asked)
+        check_shape(self.model, scores, rows)
         return scores if self.calibration is None else self.calibration(scores), seen
 
     def best(self, X: Features, n_labels: int) -> TopScores:
@@ -73,8 +74,7 @@ def searched_value(fitted: Fitted, rows: TaskRows, metric: str) -> SearchValue:
         best: Any = fitted.best(test.X, test.n_labels)
         predicted = counted_best(fitted.cut, best, test.Y)[1].sets if METRICS[metric].needs == "sets" else best
         return search_value(metric, test.Y, predicted, None, rows.propensities)
-    scores, X = fitted.scores(test.X)
-    check_shape(fitted.model, scores, test)
+    scores, X = fitted.scores(test)
     check_scores(scores)  # a cut, which there may be none of, would look at them too
     predicted = scores
     if METRICS[metric].needs == "sets":
@@ -96,8 +96,7 @@ def predict(fitted: Fitted, rows: TaskRows) -> Predicted:
     if issparse(test.Y):
         best = fitted.best(test.X, test.n_labels)
         return Predicted(best, *counted_best(fitted.cut, best, test.Y))
-    scores, X = fitted.scores(test.X)
-    check_shape(fitted.model, scores, test)
+    scores, X = fitted.scores(test)
     return Predicted(scores, None, counted_sets(fitted.cut, scores, X, test.Y, test.known))
 
 

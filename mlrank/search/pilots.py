@@ -103,7 +103,7 @@ def _score(fitted: Fitted, test: TrainingSet) -> None:
     if issparse(test.Y):
         fitted.best(test.X, test.n_labels)
     else:
-        fitted.scores(test.X)
+        fitted.scores(test)
 
 
 def _judge(task: Task, task_data: TaskData) -> tuple[float, float]:

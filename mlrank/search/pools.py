@@ -293,20 +293,15 @@ def _in_file(results: list[Result], folder: str) -> list[Result] | Filed:
     given = [*(one.arrays for one in refits), *(one.fit.arrays for one in refits if one.fit is not None)]
     if sum(array.nbytes for arrays in given for array in arrays.values()) < FILED_BYTES:
         return results
-    try:
-        return Filed.write(folder, results)
-    except OSError:
-        return results
+    return Filed.write(folder, results) or results
 
 
 def _with_file(result: Result, folder: str) -> Result:
     """Return what a block came to with the solved part in a file, if there is room for it."""
     if not isinstance(result, Part) or result.failed:
         return result
-    try:
-        return replace(result, solved=Filed.write(folder, result.solved))
-    except OSError:
-        return result
+    filed = Filed.write(folder, result.solved)
+    return result if filed is None else replace(result, solved=filed)
 
 
 def _without_files(task: Task) -> Task:

@@ -11,7 +11,7 @@ import pickle
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,25 +98,21 @@ class Filed:
     path: Path
 
     @classmethod
-    def write(cls, folder: Path | str, value: object) -> "Filed":
-        """Write an object into a new file of a folder, as it would be sent to a worker.
-
-        Raises
-        ------
-        OSError
-            If the system refuses; nothing is left then.
-        """
+    def write(cls, folder: Path | str, value: object) -> "Filed | None":
+        """Write an object into a new file of a folder, as it would be sent to a worker; None if the system refuses."""
         from loky.backend.reduction import dump
 
-        handle, name = tempfile.mkstemp(dir=folder, prefix="part-")
-        filed = cls(Path(name))
-        try:
-            with open(handle, "wb") as file:
-                dump(value, file)
-        except BaseException:
-            filed.remove()
-            raise
-        return filed
+        with suppress(OSError):
+            handle, name = tempfile.mkstemp(dir=folder, prefix="part-")
+            filed = cls(Path(name))
+            try:
+                with open(handle, "wb") as file:
+                    dump(value, file)
+            except BaseException:
+                filed.remove()
+                raise
+            return filed
+        return None
 
     def read(self) -> Any:
         """Return the object."""

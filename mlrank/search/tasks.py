@@ -13,7 +13,7 @@ from mlrank.models import Fit
 from mlrank.records.run import FitRecord, MetricRecord, ModelInfo, SetsInfo, SoftwareInfo, TimeInfo, TrialRecord
 from mlrank.solvers import Capabilities, TrainingSet
 from mlrank.solvers.base import Block
-from mlrank.thresholds import LabelBounds
+from mlrank.thresholds import LabelBounds, is_fitted
 
 __all__ = ["Chain", "Part", "Point", "Refit", "Result", "Task", "groups"]
 
@@ -78,7 +78,7 @@ class Chain:
     @property
     def fits_cut(self) -> bool:
         """Whether a cut is fitted to scores of the training rows."""
-        return not hasattr(self.threshold, "unfitted") and not hasattr(self.threshold, "at")
+        return is_fitted(self.threshold)
 
     def cut(
         self, point: Point, solver: Any, train: TrainingSet, scores: Callable[[], FloatArray], known: BoolArray | None

@@ -1,6 +1,6 @@
 """The threshold strategies by name: they turn real scores into label sets."""
 
-from mlrank.thresholds.base import Cut, Threshold
+from mlrank.thresholds.base import Cut, Threshold, is_fitted
 from mlrank.thresholds.boundary import AdaptiveBoundary
 from mlrank.thresholds.bounds import BOUNDS, LabelBounds
 from mlrank.thresholds.mass import ClassMass
@@ -17,7 +17,7 @@ from mlrank.thresholds.strategies import (
     Zero,
 )
 
-__all__ = ["BOUNDS", "THRESHOLDS", "Cut", "LabelBounds", "Threshold"]
+__all__ = ["BOUNDS", "THRESHOLDS", "Cut", "LabelBounds", "Threshold", "is_fitted"]
 
 THRESHOLDS: dict[str, type[Threshold]] = {
     "zero": Zero,

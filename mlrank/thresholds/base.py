@@ -7,7 +7,7 @@ import numpy as np
 
 from mlrank.arrays import BoolArray, Features, FloatArray
 
-__all__ = ["Cut", "Threshold"]
+__all__ = ["Cut", "Threshold", "is_fitted"]
 
 
 class Cut(Protocol):
@@ -51,3 +51,8 @@ class Threshold(Protocol):
         `known` is False where an entry of `Y` is missing: such entries are left out.
         """
         ...
+
+
+def is_fitted(threshold: type[Any]) -> bool:
+    """Return whether the cuts of a strategy are fitted to scores; others need none, or the solver's cut alone."""
+    return not hasattr(threshold, "unfitted") and not hasattr(threshold, "at")

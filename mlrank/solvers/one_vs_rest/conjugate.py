@@ -20,7 +20,7 @@ from mlrank.solvers.base import WHOLE, Block, TrainingSet
 from mlrank.solvers.one_vs_rest.kernels import SignArray, SingleArray
 from mlrank.solvers.one_vs_rest.logistic import NewtonSteps
 from mlrank.solvers.one_vs_rest.newton import STEPS
-from mlrank.solvers.one_vs_rest.rows import KEPT, LOOSE, MARGIN, RATIO, LabelMachines, Machines, joined, objectives
+from mlrank.solvers.one_vs_rest.rows import KEPT, LOOSE, MARGIN, RATIO, LabelMachines, Machines, objectives
 from mlrank.solvers.one_vs_rest.signs import LANES, BlockSigns
 
 __all__ = ["LogisticRows"]
@@ -146,8 +146,7 @@ class LogisticRows:
         """Return machines for the labels of a block."""
         groups = block.of(self._parts())
         parts = [self._fit(number, labels, C, tol, max_iter) for number, labels in groups]
-        labels = np.concatenate([self.mixed[:0], *(labels for _, labels in groups)])
-        return LabelMachines(labels, joined(parts, self.given.shape))
+        return LabelMachines.of([labels for _, labels in groups], parts, self.given.shape)
 
     def _parts(self) -> list[tuple[int, IntArray]]:
         """Return the labels whose machines lie side by side, numbered."""

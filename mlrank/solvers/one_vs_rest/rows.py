@@ -86,6 +86,11 @@ class LabelMachines(NamedTuple):
     labels: IntArray
     machines: Machines
 
+    @classmethod
+    def of(cls, labels: Sequence[IntArray], parts: Sequence[Machines], shape: tuple[int, int]) -> "LabelMachines":
+        """Return the machines of several groups of labels, on rows of a shape, one group after the other."""
+        return cls(np.concatenate([np.empty(0, dtype=np.int64), *labels]), joined(parts, shape))
+
 
 @dataclass
 class _Group:
@@ -129,8 +134,7 @@ class MachineRows:
         """Return machines for the labels of a block."""
         groups = [group for group in block.of(self._groups) if len(group.labels)]
         parts = [self._fit(group, C, tol, max_iter) for group in groups]
-        labels = np.concatenate([self.mixed[:0], *(group.labels for group in groups)])
-        return LabelMachines(labels, joined(parts, self.given.shape))
+        return LabelMachines.of([group.labels for group in groups], parts, self.given.shape)
 
     def _fit(self, group: _Group, C: float, tol: float, max_iter: int) -> Machines:
         S = np.ascontiguousarray(self._signs.of(group.labels).T)

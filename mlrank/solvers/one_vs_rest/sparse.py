@@ -29,7 +29,7 @@ from mlrank.solvers.one_vs_rest.kernels import (
     sparse_judged,
     sparse_pass,
 )
-from mlrank.solvers.one_vs_rest.rows import MARGIN, LabelMachines, Machines, dual_objectives, joined, objectives
+from mlrank.solvers.one_vs_rest.rows import MARGIN, LabelMachines, Machines, dual_objectives, objectives
 from mlrank.solvers.one_vs_rest.signs import LANES, BlockSigns
 
 __all__ = ["SparseMachineRows"]
@@ -72,7 +72,7 @@ class SparseMachineRows:
         solve, most, together = (self._descend, LOOKS, JUDGED) if crawls else (self._fit, PASSES, LANES)
         groups = [self.mixed[first : first + together] for first in block.of(range(0, len(self.mixed), together))]
         parts = [solve(labels, C, tol, min(max_iter, most)) for labels in groups]
-        return LabelMachines(np.concatenate([self.mixed[:0], *groups]), joined(parts, self.given.shape))
+        return LabelMachines.of(groups, parts, self.given.shape)
 
     def _fit(self, labels: IntArray, C: float, tol: float, passes: int) -> Machines:
         S, (n, m) = self._labels.of(labels), self.given.shape

@@ -6,6 +6,7 @@ from scipy.sparse import csr_array
 
 from mlrank.certify import CERTIFIERS
 from mlrank.solvers import SOLVERS, TrainingSet, binary_svm
+from mlrank.solvers.base import Block
 from mlrank.solvers.one_vs_rest import MachineRows, SparseMachineRows, sparse
 from mlrank.solvers.one_vs_rest.kernels import sparse_descent, sparse_judged, sparse_pass
 from tests.solvers.problems import random_problem
@@ -172,6 +173,18 @@ def test_long_rows_are_solved_one_by_one_without_a_library(settings, monkeypatch
     assert found.info.converged
     assert found.info.objective == pytest.approx(exact.info.objective, rel=1e-4)
     assert CERTIFIERS["binary_svm"](solver, found, train).certificate == pytest.approx(found.info.optimality, abs=1e-9)
+
+
+def test_blocks_of_long_rows_take_about_equally_long():
+    # A machine takes the longer, the more rows the rarer side of its label has: every second label has twice as many.
+    rarer = np.array([20, 10, 18, 9, 16, 8, 14, 7, 12, 6] * 2)
+    Y = np.arange(60)[:, None] < np.concatenate([rarer[:10], 60 - rarer[10:]])
+    rows = SparseMachineRows(TrainingSet(csr_array(np.ones((60, 1))), Y), "squared_hinge", 1.0)
+    found = [np.concatenate(rows._groups(Block(number, 2), alone=True)) for number in range(2)]
+    assert sorted(np.concatenate(found)) == list(range(20))
+    assert all((np.diff(labels) > 0).all() for labels in found)
+    first, second = (int(rarer[labels].sum()) for labels in found)
+    assert abs(first - second) <= 10  # by turns 160 and 80
 
 
 def test_long_rows_whose_descent_takes_too_long_are_left_to_the_library(monkeypatch):

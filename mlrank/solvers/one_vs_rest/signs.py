@@ -18,6 +18,7 @@ class BlockSigns:
     Attributes
     ----------
     mixed : the labels that some known rows have and some have not
+    rarer : (n_labels,) how many known rows of each label have it or have it not, whichever are fewer
     """
 
     def __init__(self, train: TrainingSet) -> None:
@@ -25,7 +26,8 @@ class BlockSigns:
         self._train = train
         present = np.asarray(train.sparse_Y.sum(axis=0)).ravel()
         known = np.full(train.n_labels, train.n_samples) if train.known is None else train.known.sum(axis=0)
-        self.mixed: IntArray = np.flatnonzero((present > 0) & (present < known))
+        self.rarer: IntArray = np.minimum(present, known - present)
+        self.mixed: IntArray = np.flatnonzero(self.rarer > 0)
 
     def of(self, labels: IntArray) -> SignArray:
         """Return the signs (n_samples, n_machines) of some labels."""

@@ -36,8 +36,6 @@ __all__ = ["SparseMachineRows"]
 
 # C times the largest square of a row, up to which passes do not crawl; the most passes, side by side and one by one.
 EASY, PASSES, LOOKS = 8.0, 100, 200
-# Machines that are judged together where each is solved alone: so few that blocks come out even.
-JUDGED = 8
 # Ranges of the projected slopes to which machines are solved one by one, until the gap is small enough.
 RANGES = (6e-2, 2e-2, 6e-3, 2e-3, 6e-4, 2e-4, 2e-5, 2e-6, 2e-7)
 # A block is judged once a pass gains so much of the tolerance, relative to D, in no machine, and then every few passes.
@@ -68,11 +66,23 @@ class SparseMachineRows:
 
     def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> LabelMachines:
         """Return machines for the labels of a block, with sparse dual variables."""
-        crawls = C * max(1.0, self.positive_weight) * float(self.squares.max()) > EASY
-        solve, most, together = (self._descend, LOOKS, JUDGED) if crawls else (self._fit, PASSES, LANES)
-        groups = [self.mixed[first : first + together] for first in block.of(range(0, len(self.mixed), together))]
+        crawling = C * max(1.0, self.positive_weight) * float(self.squares.max()) > EASY
+        solve, most = (self._descend, LOOKS) if crawling else (self._fit, PASSES)
+        groups = self._groups(block, crawling)
         parts = [solve(labels, C, tol, min(max_iter, most)) for labels in groups]
         return LabelMachines.of(groups, parts, self.given.shape)
+
+    def _groups(self, block: Block, alone: bool) -> list[IntArray]:
+        """Return the labels of a block in groups, each to be judged at once.
+
+        Where machines are solved alone, labels are dealt one by one: the more rows the rarer side has, the longer it
+        takes. Those side by side are the same for any number of blocks.
+        """
+        if alone:
+            rising = np.argsort(self._labels.rarer[self.mixed], kind="stable")
+            return _grouped(np.sort(block.of(self.mixed[rising])))
+        groups: list[IntArray] = block.of(_grouped(self.mixed))
+        return groups
 
     def _fit(self, labels: IntArray, C: float, tol: float, passes: int) -> Machines:
         S, (n, m) = self._labels.of(labels), self.given.shape
@@ -135,6 +145,10 @@ class SparseMachineRows:
         primal = 0.5 * norm + loss
         dual = dual_objectives(self.squared, total, norm + penalty, primal)
         return Machines(W.T, bias, primal, dual, np.full(S.shape[1], n_iter), alpha.T)
+
+
+def _grouped(labels: IntArray) -> list[IntArray]:
+    return [labels[first : first + LANES] for first in range(0, len(labels), LANES)]
 
 
 def _stored(found: Machines) -> Machines:

@@ -2,6 +2,7 @@ import io
 import json
 import os
 import tracemalloc
+import zipfile
 
 import numpy as np
 import pytest
@@ -82,6 +83,19 @@ def test_npz_bytes_ignore_order_and_clock(monkeypatch):
     np.testing.assert_array_equal(stored["a"], first)
     np.testing.assert_array_equal(stored["b"], second)
     assert stored["b"].dtype == np.bool_
+
+
+def test_large_arrays_are_packed_only_if_they_get_smaller():
+    noise = np.random.default_rng(0).random(2**18)
+    arrays = {"few": np.repeat([0.0, 1.0], 2**17), "noise": noise, "short": noise[:99]}
+    packed = npz_bytes(arrays)
+    stored = np.load(io.BytesIO(packed), allow_pickle=False)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(stored[name], array)
+    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+        kinds = {entry.filename: entry.compress_type for entry in archive.infolist()}
+    deflated, plain = zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED
+    assert kinds == {"few.npy": deflated, "noise.npy": plain, "short.npy": deflated}
 
 
 def test_objects_cannot_enter_an_npz():

@@ -91,6 +91,70 @@ def test_features_out_of_scale_leave_machines_at_their_optimum(spoil):
     assert model.info.objective == pytest.approx(total, rel=1e-9)
 
 
+def with_lone_features(n=120, of_each=8, seed=3):
+    """Rows of which each has features that no other one has, in places among the others."""
+    X, Y = problem(n=n, seed=seed)
+    rng = np.random.default_rng(seed)
+    wide = np.zeros((n, X.shape[1] + n * of_each))
+    places = rng.permutation(wide.shape[1])
+    wide[:, places[: X.shape[1]]] = X
+    lone = places[X.shape[1] :].reshape(n, of_each)
+    np.put_along_axis(wide, lone, 0.3 * rng.standard_normal((n, of_each)), axis=1)
+    return wide.astype(np.float32).astype(float), Y
+
+
+@pytest.mark.parametrize("C", [1.0, 8.0])
+def test_weights_of_features_of_one_row_alone_are_optimal_too(monkeypatch, C):
+    from mlrank.solvers.label_tree import nodes
+
+    monkeypatch.setattr(nodes, "OPERATIONS", 0.0)  # so that no node is too small for it
+    X, Y = with_lone_features()
+    model = LabelTree(C=C, tol=1e-9, max_iter=20_000, **SMALL).fit(TrainingSet(csr_array(X), Y))
+    assert model.info.converged
+    total = 0.0
+    for rows, signs, w in machines(model, X, Y):
+        np.testing.assert_allclose(w, best(rows, signs, C), atol=2e-4 * np.abs(w).max())
+        total += primal(w, rows, signs, C)
+    assert model.info.objective == pytest.approx(total, rel=1e-12)
+    # In single precision too the objective is that of the weights as they are stored.
+    coarse = LabelTree(C=C, **SMALL).fit(TrainingSet(csr_array(X), Y))
+    assert coarse.weights.dtype == np.float32
+    reached = [
+        (primal(w, rows, signs, C), best(rows, signs, C), rows, signs) for rows, signs, w in machines(coarse, X, Y)
+    ]
+    assert coarse.info.objective == pytest.approx(sum(one[0] for one in reached), rel=1e-12)
+    apart = [(value - primal(least, rows, signs, C)) / value for value, least, rows, signs in reached]
+    assert max(apart) <= coarse.info.optimality <= 1e-2
+
+
+@pytest.mark.parametrize("least", [0.0, 0.02])
+def test_features_of_one_row_alone_are_parted_without_a_difference(monkeypatch, least):
+    from mlrank.solvers.label_tree import nodes
+
+    X, Y = with_lone_features(seed=4)
+    X[5] = 0.0  # one row has nothing, and one has nothing that others have
+    X[6, np.count_nonzero(X, axis=0) > 1] = 0.0
+    solver, train = LabelTree(tol=1e-7, min_weight=least, **SMALL), TrainingSet(csr_array(X), Y)
+    monkeypatch.setattr(nodes, "OPERATIONS", 0.0)
+    parted = []
+    part = nodes._part
+    monkeypatch.setattr(nodes, "_part", lambda *given: (parted.append(part(*given)), parted[-1])[1])
+    found = solver.fit(train)
+    assert min(one[5].size for one in parted) > 0
+    monkeypatch.setattr(nodes, "LONE", 2.0)
+    parted.clear()
+    whole = solver.fit(train)
+    assert max(one[5].size for one in parted) == 0
+    for name in ("order", "node_ptr", "features", "children"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(whole, name))
+    np.testing.assert_allclose(found.weights, whole.weights, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found.bias, whole.bias, rtol=0, atol=1e-9)
+    assert found.info.notes == whole.info.notes
+    assert found.info.optimality == pytest.approx(whole.info.optimality, rel=1e-3)
+    for first, last in zip(found.node_ptr[:-1], found.node_ptr[1:], strict=True):
+        assert (np.diff(found.features[first:last].astype(int) * 256 + found.children[first:last]) > 0).all()
+
+
 def test_machines_do_not_depend_on_how_many_passes_a_call_makes(monkeypatch):
     from mlrank import arrays
 

@@ -4,6 +4,9 @@ Rows and features are numbered anew within the node, so that its weights (featur
 row meets the weights of all children in one or two lines of cache. All machines take the same steps of dual coordinate
 descent (Hsieh et al. 2008, algorithm 1), without shrinking: nearly every row moves some child.
 
+Of the features of a leaf most are lone ones, which one row alone has. Their weights are multiples of that row's dual
+variables, and are made of these at the end: a pass takes of them the sum of their squares, as one number of the row.
+
 Features on scales far apart, or far from 0, take descent more passes than anyone waits for. Machines that it has not
 solved soon are solved one by one by Newton's method, where the node is small enough for it.
 """
@@ -28,6 +31,10 @@ __all__ = ["Machines", "NodeRows", "Weights", "train_node"]
 
 # Sweeps go on until no gradient is above this, then gaps are computed; where one is too large, the bound shrinks.
 GRADIENT, SMALLER = 0.1, 0.3
+# Lone features are parted from the others if they make up so much of the nonzeros.
+LONE = 0.1
+# So many features are gone through in the time in which one is sorted among others.
+SCANNED = 64
 # So many passes come before Newton's method, which takes about so many steps.
 PATIENCE, NEWTON_STEPS = 300, 10
 
@@ -90,27 +97,28 @@ def train_node(rows: NodeRows, node: Node, machines: Machines) -> Weights:
     )
     signs = _signs(np.ascontiguousarray(bounds), mark_ptr, marks, ptr.size - 1, values)
     n_children = bounds.size - 1
+    small = 2.0 * NEWTON_STEPS * (len(signs) + own.size) * own.size**2 <= OPERATIONS
+    ptr, features, values, own, *lone = _part(ptr, features, values, own, 2.0 if small else LONE)
     alpha = np.zeros_like(signs)
-    weights = np.zeros((own.size + 1, n_children), rows.values.dtype)
-    squares = np.zeros(len(signs))
+    weights = np.zeros((own.size - lone[1].size + 1, n_children), rows.values.dtype)
+    squares = np.zeros((2, len(signs)))
     primal, dual = np.zeros(n_children), np.zeros(n_children)
     live = np.ones(n_children, np.int8)
     state = np.array([GRADIENT, 0.0])  # the bound on gradients, and passes so far
     cost = 2.0 * (values.size + 4 * len(signs)) * n_children
     at_once = max(1, int(arrays.PIECE / max(cost, 1.0)))
-    small = 2.0 * NEWTON_STEPS * (len(signs) + own.size) * own.size**2 <= OPERATIONS
     steps = 0
     while live.any() and state[1] + steps < machines.max_iter:
         most = min(machines.max_iter, PATIENCE) if small else machines.max_iter - steps
         _descend(
-            *(ptr, features, values, signs, squares, alpha, weights, primal, dual, live, state),
+            *(ptr, features, values, *lone, signs, squares, alpha, weights, primal, dual, live, state),
             *(rows.draws, turn, machines.C, machines.tol, min(at_once, int(most - state[1])), int(most)),
         )
         if small and state[1] >= PATIENCE:
             X = csr_array((values.astype(np.float64), features, ptr), shape=(len(signs), own.size)).toarray()
             # Once: what it has not solved is left to descent.
             steps, small = _newton(X, signs, weights, primal, dual, live, machines, int(state[1])), False
-    kept = _select(weights, own, machines.min_weight)
+    kept = _select(weights, own, *lone, alpha, signs, machines.min_weight, rows.local_feature)
     return Weights(kept[0], kept[1], kept[2], weights[-1].copy(), primal, dual, int(state[1]) + steps, int(kept[3]))
 
 
@@ -158,10 +166,47 @@ def _signs(bounds, mark_ptr, marks, n_rows, like):  # type: ignore[no-untyped-de
 
 
 @njit(cache=True)
+def _part(ptr, features, values, own, least):  # type: ignore[no-untyped-def]
+    """Part lone features from the others: return (ptr, features, values, own, lone_ptr, lone_values).
+
+    The lone features of row r are the ones from ``lone_ptr[r]`` to ``lone_ptr[r + 1]`` among the last of `own`. There
+    are none where less than `least` of the nonzeros are of such.
+    """
+    n_rows = ptr.size - 1
+    counts, number, n_lone = np.zeros(own.size, np.int32), np.empty(own.size, np.int32), 0
+    for feature in features:
+        counts[feature] += 1
+    for f in range(own.size):
+        n_lone += counts[f] == 1
+    lone_ptr, at = np.zeros(n_rows + 1, np.int64), 0
+    if n_lone < least * features.size:
+        return ptr, features, values, own, lone_ptr, values[:0].copy()
+    lone_values, parted = np.empty(n_lone, values.dtype), np.empty_like(own)
+    for f in range(own.size):
+        if counts[f] > 1:
+            number[f], parted[at] = at, own[f]
+            at += 1
+    shared_ptr, size = np.zeros(n_rows + 1, np.int64), features.size - n_lone
+    found, numbers, n_shared, n_lone = np.empty(size, np.int32), np.empty(size, values.dtype), 0, 0
+    for r in range(n_rows):
+        for t in range(ptr[r], ptr[r + 1]):
+            if counts[features[t]] > 1:
+                found[n_shared], numbers[n_shared] = number[features[t]], values[t]
+                n_shared += 1
+            else:
+                parted[at + n_lone], lone_values[n_lone] = own[features[t]], values[t]
+                n_lone += 1
+        shared_ptr[r + 1], lone_ptr[r + 1] = n_shared, n_lone
+    return shared_ptr, found, numbers, parted, lone_ptr, lone_values
+
+
+@njit(cache=True)
 def _descend(  # type: ignore[no-untyped-def]
     ptr,
     features,
     values,
+    lone_ptr,
+    lone_values,
     signs,
     squares,
     alpha,
@@ -179,7 +224,8 @@ def _descend(  # type: ignore[no-untyped-def]
 ):
     """Make up to so many passes; a child whose gap is at most `tol` is no longer live.
 
-    The last row of `weights` is the bias: every row has a feature more, of value 1.
+    The last row of `weights` is the bias: every row has a feature more, of value 1. `squares` are those of the rows and
+    of their lone features.
     """
     n_rows, n_children = signs.shape
     n_features = weights.shape[0] - 1
@@ -188,7 +234,9 @@ def _descend(  # type: ignore[no-untyped-def]
             square = 1.0
             for t in range(ptr[i], ptr[i + 1]):
                 square += float(values[t]) * float(values[t])
-            squares[i] = square
+            for t in range(lone_ptr[i], lone_ptr[i + 1]):
+                squares[1, i] += float(lone_values[t]) * float(lone_values[t])
+            squares[0, i] = square + squares[1, i]
     order = np.empty(n_rows, np.int64)
     one = weights.dtype.type(1)
     ridge = weights.dtype.type(1 / (2 * C))
@@ -208,11 +256,13 @@ def _descend(  # type: ignore[no-untyped-def]
                 row, x = weights[features[t]], values[t]
                 for c in range(n_children):
                     score[c] += x * row[c]
-            scale = weights.dtype.type(1 / (squares[i] + 1 / (2 * C)))
+            scale = weights.dtype.type(1 / (squares[0, i] + 1 / (2 * C)))
+            # What its lone features add to a score is a multiple of its dual variable.
+            own = ridge + weights.dtype.type(squares[1, i])
             mine, sign = alpha[i], signs[i]
             largest = weights.dtype.type(0)
             for c in range(n_children):
-                gradient = sign[c] * score[c] - one + ridge * mine[c]
+                gradient = sign[c] * score[c] - one + own * mine[c]
                 changed = max(mine[c] - gradient * scale, weights.dtype.type(0))
                 moved = (changed - mine[c]) * on[c]
                 # Where the bound of 0 does not stop it this is the gradient, else less.
@@ -230,7 +280,7 @@ def _descend(  # type: ignore[no-untyped-def]
                         row[c] += x * step[c]
         state[1] += 1
         if worst <= state[0] or state[1] >= max_iter:
-            _certify(ptr, features, values, signs, alpha, weights, primal, dual, live, C)
+            _certify(ptr, features, values, lone_ptr, lone_values, signs, alpha, weights, primal, dual, live, C)
             left = 0
             for c in range(n_children):
                 if live[c] and primal[c] - dual[c] <= tol * primal[c]:
@@ -243,12 +293,15 @@ def _descend(  # type: ignore[no-untyped-def]
 
 
 @njit(**INNER)
-def _certify(ptr, features, values, signs, alpha, weights, primal, dual, live, C):  # type: ignore[no-untyped-def]
+def _certify(  # type: ignore[no-untyped-def]
+    ptr, features, values, lone_ptr, lone_values, signs, alpha, weights, primal, dual, live, C
+):
     """Set the weights of live children to those of their multipliers, and their objectives, all sums in float64."""
     n_rows, n_children = signs.shape
     n_features = weights.shape[0] - 1
     exact = np.zeros((n_features + 1, n_children))
     linear, score = np.zeros(n_children), np.empty(n_children)
+    loss, square = np.zeros(n_children), np.zeros(n_children)
     for i in range(n_rows):
         for c in range(n_children):
             a = np.float64(alpha[i, c])
@@ -259,7 +312,11 @@ def _certify(ptr, features, values, signs, alpha, weights, primal, dual, live, C
             row, x = exact[features[t]], np.float64(values[t])
             for c in range(n_children):
                 row[c] += x * score[c]
-    loss, square = np.zeros(n_children), np.zeros(n_children)
+        for t in range(lone_ptr[i], lone_ptr[i + 1]):
+            x = np.float64(lone_values[t])
+            for c in range(n_children):
+                linear[c] -= 0.5 * (x * score[c]) ** 2
+                square[c] += np.float64(weights.dtype.type(x * score[c])) ** 2
     for f in range(n_features + 1):
         for c in range(n_children):
             linear[c] -= 0.5 * exact[f, c] ** 2
@@ -273,6 +330,10 @@ def _certify(ptr, features, values, signs, alpha, weights, primal, dual, live, C
             row, x = weights[features[t]], np.float64(values[t])
             for c in range(n_children):
                 score[c] += x * row[c]
+        for t in range(lone_ptr[i], lone_ptr[i + 1]):
+            x = np.float64(lone_values[t])
+            for c in range(n_children):
+                score[c] += x * weights.dtype.type(x * np.float64(alpha[i, c]) * signs[i, c])
         for c in range(n_children):
             slack = max(1.0 - signs[i, c] * score[c], 0.0)
             loss[c] += slack * slack
@@ -283,25 +344,75 @@ def _certify(ptr, features, values, signs, alpha, weights, primal, dual, live, C
 
 
 @njit(cache=True)
-def _select(weights, own, min_weight):  # type: ignore[no-untyped-def]
+def _select(weights, own, lone_ptr, lone_values, alpha, signs, min_weight, local_feature):  # type: ignore[no-untyped-def]
     """Return (features, children, weights) of the weights above `min_weight` in size, and how many are not."""
-    rising, n_children = np.argsort(own), weights.shape[1]
-    n_kept, dropped = 0, 0
-    for f in rising:
+    n_rows, n_children = signs.shape
+    n_shared, n_given = weights.shape[0] - 1, 0
+    kept = np.zeros(own.size, np.int32)
+    for f in range(n_shared):
+        count = 0
         for c in range(n_children):
-            if abs(weights[f, c]) > min_weight:
-                n_kept += 1
-            elif weights[f, c] != 0:
-                dropped += 1
+            count += abs(weights[f, c]) > min_weight
+            n_given += weights[f, c] != 0
+        kept[f] = count
+    # Of a row whose largest lone value makes no such weight of a child, no other does.
+    able_ptr, owner = np.zeros(n_rows + 1, np.int64), np.empty(lone_values.size, np.int64)
+    able = np.empty(n_rows * n_children if lone_values.size > 0 else 0, np.uint8)
+    for r in range(n_rows if lone_values.size > 0 else 0):
+        largest, n_values, at = 0.0, 0, able_ptr[r]
+        for t in range(lone_ptr[r], lone_ptr[r + 1]):
+            largest, n_values = max(largest, abs(np.float64(lone_values[t]))), n_values + (lone_values[t] != 0)
+        for c in range(n_children):
+            n_given += n_values * (alpha[r, c] != 0)
+            if abs(_lone_weight(largest, alpha, signs, r, c)) > min_weight:
+                able[at] = c
+                at += 1
+        for t in range(lone_ptr[r], lone_ptr[r + 1]):
+            owner[t], count = r, 0
+            for s in range(able_ptr[r], at):
+                count += abs(_lone_weight(lone_values[t], alpha, signs, r, able[s])) > min_weight
+            kept[n_shared + t] = count
+        able_ptr[r + 1] = at
+    n_kept = kept.sum()
     features, children, numbers = (
         np.empty(n_kept, np.int32),
         np.empty(n_kept, np.uint8),
         np.empty(n_kept, weights.dtype),
     )
     at = 0
-    for f in rising:
-        for c in range(n_children):
-            if abs(weights[f, c]) > min_weight:
-                features[at], children[at], numbers[at] = own[f], c, weights[f, c]
+    for f in _rising(own, np.flatnonzero(kept), local_feature):
+        if f < n_shared:
+            for c in range(n_children):
+                if abs(weights[f, c]) > min_weight:
+                    features[at], children[at], numbers[at] = own[f], c, weights[f, c]
+                    at += 1
+            continue
+        r = owner[f - n_shared]
+        for s in range(able_ptr[r], able_ptr[r + 1]):
+            weight = _lone_weight(lone_values[f - n_shared], alpha, signs, r, able[s])
+            if abs(weight) > min_weight:
+                features[at], children[at], numbers[at] = own[f], able[s], weight
                 at += 1
-    return features, children, numbers, dropped
+    return features, children, numbers, n_given - n_kept
+
+
+@njit(**INNER)
+def _rising(own, some, local_feature):  # type: ignore[no-untyped-def]
+    """Return `some` places in `own` by rising feature; `local_feature` (n_features,) is -1 before and after."""
+    if local_feature.size > SCANNED * some.size:
+        return some[np.argsort(own[some])]
+    for f in some:
+        local_feature[own[f]] = f
+    rising, at = np.empty_like(some), 0
+    for feature in range(local_feature.size):
+        if local_feature[feature] >= 0:
+            rising[at] = local_feature[feature]
+            local_feature[feature] = -1
+            at += 1
+    return rising
+
+
+@njit(**INNER)
+def _lone_weight(x, alpha, signs, row, child):  # type: ignore[no-untyped-def]
+    """Return the weight that a child gives to a lone feature of a row, of value x."""
+    return alpha.dtype.type(np.float64(x) * (np.float64(alpha[row, child]) * signs[row, child]))

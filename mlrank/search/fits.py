@@ -63,7 +63,7 @@ def work(task: Task, task_data: TaskData) -> list[Result]:
         return [refit(task, task_data)]
     started = time.perf_counter()
     try:
-        rows = TaskRows.of(task, task_data)
+        rows = _rows_of(task, task_data)
     except Exception:  # rows that cannot be scaled fail every point
         return [TrialRecord(point.key, error=traceback.format_exc()) for point in task.points]
     scaling_seconds = time.perf_counter() - started
@@ -89,7 +89,7 @@ def solve_block(task: Task, task_data: TaskData, block: Block) -> Part:
     """Solve a block of the fit of the single point of `task`."""
     (point,) = task.points
     try:
-        rows = TaskRows.of(task, task_data)
+        rows = _rows_of(task, task_data)
         if _times_count(task):
             _warm_up(task, rows.train)
         measurable = task.refit and reset_peak_memory()
@@ -101,9 +101,23 @@ def solve_block(task: Task, task_data: TaskData, block: Block) -> Part:
             # It prepares what it needs itself, which may be less than the whole.
             solved = solver.fit_block(cache.train, block)
             seconds = fit_clock() - started
-        return Part(solved, seconds, peak_memory() if measurable else None)
+        peak = peak_memory() if measurable else None
+        _KEPT[point.key] = rows
+        return Part(solved, seconds, peak)
     except Exception:  # the fit is then made whole: its error is that of a whole one
         return Part(failed=True)
+
+
+# The rows of the block that this process has solved last.
+_KEPT: dict[str, TaskRows] = {}
+
+
+def _rows_of(task: Task, task_data: TaskData) -> TaskRows:
+    """Return the rows of a task; a process that has just solved a block of the fit still has them."""
+    shares = task.parts or task.block is not None
+    kept = _KEPT.get(task.points[0].key) if shares else None
+    _KEPT.clear()
+    return kept or TaskRows.of(task, task_data)
 
 
 def died(task: Task, error: Exception) -> Result:
@@ -139,7 +153,7 @@ def refit(task: Task, task_data: TaskData) -> Refit:
     """Fit the single point of `task`."""
     (point,) = task.points
     try:
-        rows = TaskRows.of(task, task_data)
+        rows = _rows_of(task, task_data)
         if _times_count(task):
             _warm_up(task, rows.train)
         measurable = reset_peak_memory()

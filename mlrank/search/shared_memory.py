@@ -6,6 +6,7 @@ back in files too.
 """
 
 import json
+import mmap
 import os
 import pickle
 import shutil
@@ -30,6 +31,9 @@ from mlrank.search.task_data import TaskData
 __all__ = ["Filed", "SharedData", "map_folder"]
 
 PREFIX = "mlrank-maps-"
+# Arrays of so many bytes are written beside the pickle that they belong to; each begins at a multiple of a line of the
+# cache.
+APART_BYTES, PLACE = 4096, 64
 
 
 @dataclass(frozen=True)
@@ -99,25 +103,48 @@ class Filed:
 
     @classmethod
     def write(cls, folder: Path | str, value: object) -> "Filed | None":
-        """Write an object into a new file of a folder, as it would be sent to a worker; None if the system refuses."""
-        from loky.backend.reduction import dump
+        """Write an object into a new file of a folder; None if the system refuses, or the object needs another way."""
+        buffers: list[pickle.PickleBuffer] = []
 
-        with suppress(OSError):
+        def apart(buffer: pickle.PickleBuffer) -> bool:
+            """Leave the numbers of a large array out of the pickle: they are written as they lie in memory."""
+            small = buffer.raw().nbytes < APART_BYTES
+            if not small:
+                buffers.append(buffer)
+            return small
+
+        try:
+            head = pickle.dumps(value, 5, buffer_callback=apart)
             handle, name = tempfile.mkstemp(dir=folder, prefix="part-")
-            filed = cls(Path(name))
-            try:
-                with open(handle, "wb") as file:
-                    dump(value, file)
-            except BaseException:
-                filed.remove()
-                raise
-            return filed
-        return None
+        except (OSError, pickle.PicklingError, AttributeError, TypeError):
+            return None
+        filed = cls(Path(name))
+        try:
+            with open(handle, "wb") as file:
+                parts = [buffer.raw() for buffer in buffers]
+                sizes = [(part.nbytes, part.readonly) for part in parts]
+                about = pickle.dumps((head, sizes))
+                file.write(len(about).to_bytes(PLACE, "little"))
+                for part in (memoryview(about), *parts):
+                    file.write(part)
+                    file.write(bytes(-file.tell() % PLACE))
+        except OSError:
+            filed.remove()
+            return None
+        return filed
 
     def read(self) -> Any:
-        """Return the object."""
+        """Return the object. Its large arrays lie in a map of the file; what is changed in them stays in memory."""
         with open(self.path, "rb") as file:
-            return pickle.load(file)
+            mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+        at = PLACE + int.from_bytes(mapped[:PLACE], "little")
+        head, sizes = pickle.loads(mapped[PLACE:at])
+        buffers = []
+        for size, is_read_only in sizes:
+            at += -at % PLACE
+            buffers.append(mapped[at : at + size].toreadonly() if is_read_only else mapped[at : at + size])
+            at += size
+        return pickle.loads(head, buffers=buffers)
 
     def take(self) -> Any:
         """Return the object, and delete the file."""
@@ -126,8 +153,9 @@ class Filed:
         return value
 
     def remove(self) -> None:
-        """Delete the file."""
-        self.path.unlink(missing_ok=True)
+        """Delete the file, whose maps stay; some systems do so only once these are gone, with the folder."""
+        with suppress(PermissionError):
+            self.path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """One fit shared by workers: the bytes of a whole one for any number of workers, blocks and deaths."""
 
+import os
+import tempfile
 import threading
 import time
 from contextlib import contextmanager
@@ -9,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from mlrank.config import load_config, parse_config
 from mlrank.experiment import run
@@ -17,7 +20,7 @@ from mlrank.search.fits import work
 from mlrank.search.pools import FILED_BYTES, SerialPool, _in_file, _with_file, _without_files, local_pool
 from mlrank.search.shared_memory import Filed
 from mlrank.search.sharing import BLOCK_OPERATIONS, SharedFits, blocks_of
-from mlrank.search.task_data import TaskData
+from mlrank.search.task_data import TaskData, TaskRows
 from mlrank.search.tasks import Chain, Part, Point, Task
 from mlrank.search.threads import one_thread
 from mlrank.solvers import SOLVERS
@@ -137,6 +140,30 @@ def test_what_workers_solved_goes_from_one_to_the_other_in_files():
     assert (joined.time.blocks, again.time.blocks) == (2, None)
 
 
+def test_rows_of_a_block_serve_for_what_follows_of_its_fit(monkeypatch):
+    made, rows_of = [], TaskRows.of
+    monkeypatch.setattr(TaskRows, "of", lambda *given: (made.append(given[0]), rows_of(*given))[1])
+    X, Y = small_data()
+    data = TaskData(X, Y)
+    chain = Chain(SOLVERS["binary_svm"], THRESHOLDS["zero"], "train", "standard")
+    task, other = (
+        Task(chain, (Point({"C": C}, {}, key, 0),), np.arange(60), np.arange(60, 90), "f1_micro", refit=True)
+        for C, key in ((1.0, "a"), (2.0, "b"))
+    )
+    whole = work(task, data)[0]
+    made.clear()
+    parts = tuple(work(block, data)[0] for block in SharedFits().cut(task, 2))
+    joined = work(replace(task, parts=parts), data)[0]
+    assert len(made) == 1
+    parts = tuple(work(block, data)[0] for block in SharedFits().cut(task, 2))
+    second = work(other, data)[0]  # in between: it has rows of its own, and those of the blocks are let go
+    again = work(replace(task, parts=parts), data)[0]
+    assert [one.points[0].key for one in made] == ["a", "a", "b", "a"]
+    for found in (joined, again):
+        assert found.arrays["scores"].tobytes() == whole.arrays["scores"].tobytes()
+    assert second.arrays["scores"].tobytes() != whole.arrays["scores"].tobytes()
+
+
 @pytest.mark.parametrize(("limit", "failed"), [(3.5, False), (None, True)])
 def test_files_of_a_fit_that_is_given_up_are_removed(limit, failed, tmp_path):
     shared, task = SharedFits(), task_of(LARGE, limit=limit)
@@ -167,9 +194,48 @@ def test_a_large_model_comes_back_in_a_file(tmp_path):
     assert not filed.path.exists()
 
 
-def test_a_file_that_cannot_be_written_whole_is_not_left(tmp_path):
-    with pytest.raises(TypeError, match="pickle"):
-        Filed.write(tmp_path, [np.zeros(10**5), threading.Lock()])
+def test_objects_come_out_of_files_as_they_went_in(tmp_path):
+    large = np.arange(6000.0).reshape(60, 100)
+    fixed, empty = np.arange(5000) % 7 == 0, np.empty((0, 3))
+    fixed.flags.writeable = False
+    given = {
+        "rows": large,
+        "columns": np.asfortranarray(large),
+        "turned": large[:, ::2],
+        "fixed": fixed,
+        "sparse": csr_array(large * (large % 5 == 0)),
+        "small": np.array(["a", "b"]),
+        "empty": empty,
+        "rest": ("text", None, Part(large[0], 2.0)),
+    }
+    filed = Filed.write(tmp_path, given)
+    first = filed.read()
+    for found in (first, filed.read()):
+        for name in ("rows", "columns", "turned", "fixed", "small", "empty"):
+            np.testing.assert_array_equal(found[name], given[name])
+            assert found[name].dtype == given[name].dtype
+        assert [found[name].flags.writeable for name in ("rows", "fixed")] == [True, False]
+        assert found["columns"].flags.f_contiguous
+        np.testing.assert_array_equal(found["sparse"].toarray(), given["sparse"].toarray())
+        assert found["rest"][:2] == ("text", None)
+        np.testing.assert_array_equal(found["rest"][2].solved, large[0])
+        found["rows"][:] = 0.0  # of this reader alone
+    found = filed.take()
+    assert not filed.path.exists()
+    np.testing.assert_array_equal(found["rows"], large)
+
+
+def test_a_file_that_cannot_be_written_whole_is_not_left(tmp_path, monkeypatch):
+    assert Filed.write(tmp_path, [np.zeros(10**5), threading.Lock()]) is None
+    made = tempfile.mkstemp
+
+    def on_a_full_disk(**where):
+        handle, name = made(**where)
+        os.close(handle)
+        return os.open("/dev/full", os.O_WRONLY), name
+
+    monkeypatch.setattr(tempfile, "mkstemp", on_a_full_disk)
+    assert Filed.write(tmp_path, np.zeros(10**5)) is None
     assert not list(tmp_path.iterdir())
 
 

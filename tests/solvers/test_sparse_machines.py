@@ -132,16 +132,22 @@ def long_rows(n=80, m=12):
     return X, X @ rng.standard_normal((m, 4)) + rng.standard_normal((n, 4)) > 2.0
 
 
+@pytest.mark.parametrize("ones", [False, True])
 @pytest.mark.parametrize("squared", [False, True])
-def test_a_descent_reaches_what_optimality_asks_of_every_row(squared):
+def test_a_descent_reaches_what_optimality_asks_of_every_row(squared, ones):
     X, Y = long_rows()
+    X = np.minimum(X, 1.0) if ones else X
     signs = np.where(Y[:, 0], 1, -1).astype(np.int8)
     signs[::7] = 0
     A, costs = np.column_stack([X, np.ones(len(X))]), np.array([0.6, 1.7])
     rows = TrainingSet(csr_array(X), Y).X
     arrays = rows.data.astype(np.float32), rows.indices, rows.indptr
     beta, w, squares = np.zeros(len(X)), np.zeros(A.shape[1]), (A**2).sum(axis=1)
-    looks, primal, dual = sparse_descent(*arrays, squares, signs, costs, squared, beta, w, 1e-9, 10**7)
+    looks, primal, dual = sparse_descent(*arrays, ones, squares, signs, costs, squared, beta, w, 1e-9, 10**7)
+    if ones:  # not read, and the same to the last bit
+        plain = np.zeros(A.shape[1])
+        sparse_descent(*arrays, False, squares, signs, costs, squared, np.zeros(len(X)), plain, 1e-9, 10**7)
+        assert w.tobytes() == plain.tobytes()
     assert looks < 10**7
     assert w == pytest.approx(A.T @ beta, abs=1e-9)
     cost = np.where(signs > 0, costs[1], costs[0])
@@ -173,6 +179,16 @@ def test_long_rows_are_solved_one_by_one_without_a_library(settings, monkeypatch
     assert found.info.converged
     assert found.info.objective == pytest.approx(exact.info.objective, rel=1e-4)
     assert CERTIFIERS["binary_svm"](solver, found, train).certificate == pytest.approx(found.info.optimality, abs=1e-9)
+
+
+def test_rows_of_nothing_but_ones_are_known(monkeypatch):
+    X, Y = long_rows()
+    found, descent = [], sparse.sparse_descent
+    monkeypatch.setattr(sparse, "sparse_descent", lambda *given: (found.append(given[3]), descent(*given))[1])
+    for rows in (np.minimum(X, 1.0), X, 0.5 * np.minimum(X, 1.0)):
+        found.clear()
+        SparseMachineRows(TrainingSet(csr_array(rows), Y), "squared_hinge", 1.0).fit(50.0, 1e-2, 10**6)
+        assert {*found} == {rows.max() == 1.0}
 
 
 def test_blocks_of_long_rows_take_about_equally_long():

@@ -106,7 +106,7 @@ class SparseMachineRows:
         """Solve machines one by one."""
         S, (n, m) = self._labels.of(labels), self.given.shape
         costs, squares = np.array([C, C * self.positive_weight]), self.squares + 1.0
-        rows = self._data, self.given.indices, self.given.indptr
+        rows = self._data, self.given.indices, self.given.indptr, bool((self._data == 1.0).all())
         beta, looks = np.zeros((len(labels), n)), np.zeros(len(labels), dtype=int)
         for place, own in enumerate(beta):
             signs, w = np.ascontiguousarray(S[:, place]), np.zeros(m + 1)

@@ -128,9 +128,11 @@ class Filed:
                 for part in (memoryview(about), *parts):
                     file.write(part)
                     file.write(bytes(-file.tell() % PLACE))
-        except OSError:
+        except BaseException as error:
             filed.remove()
-            return None
+            if isinstance(error, OSError):
+                return None
+            raise
         return filed
 
     def read(self) -> Any:

@@ -39,16 +39,21 @@ def best(X, signs, C):
     return found.x
 
 
+def check_optima(X, train, C, rel):
+    """Check that every machine of a tree is the optimum of its own problem, and the objective the sum over them."""
+    model = LabelTree(C=C, tol=1e-9, max_iter=20_000, **SMALL).fit(train)
+    assert model.info.converged
+    total = 0.0
+    for rows, signs, w in machines(model, X, train.Y):
+        np.testing.assert_allclose(w, best(rows, signs, C), atol=2e-4 * np.abs(w).max())
+        total += primal(w, rows, signs, C)
+    assert model.info.objective == pytest.approx(total, rel=rel)
+
+
 @pytest.mark.parametrize("C", [1.0, 8.0])
 def test_every_machine_is_the_optimum_of_its_own_problem(C):
     X, Y = problem()
-    model = LabelTree(C=C, tol=1e-9, max_iter=20_000, **SMALL).fit(TrainingSet(X, Y))
-    assert model.info.converged
-    total = 0.0
-    for rows, signs, w in machines(model, X, Y):
-        np.testing.assert_allclose(w, best(rows, signs, C), atol=2e-4 * np.abs(w).max())
-        total += primal(w, rows, signs, C)
-    assert model.info.objective == pytest.approx(total, rel=1e-9)
+    check_optima(X, TrainingSet(X, Y), C, rel=1e-9)
 
 
 def test_no_machine_is_farther_from_its_optimum_than_the_certificate_says():
@@ -109,13 +114,7 @@ def test_weights_of_features_of_one_row_alone_are_optimal_too(monkeypatch, C):
 
     monkeypatch.setattr(nodes, "OPERATIONS", 0.0)  # so that no node is too small for it
     X, Y = with_lone_features()
-    model = LabelTree(C=C, tol=1e-9, max_iter=20_000, **SMALL).fit(TrainingSet(csr_array(X), Y))
-    assert model.info.converged
-    total = 0.0
-    for rows, signs, w in machines(model, X, Y):
-        np.testing.assert_allclose(w, best(rows, signs, C), atol=2e-4 * np.abs(w).max())
-        total += primal(w, rows, signs, C)
-    assert model.info.objective == pytest.approx(total, rel=1e-12)
+    check_optima(X, TrainingSet(csr_array(X), Y), C, rel=1e-12)
     # In single precision too the objective is that of the weights as they are stored.
     coarse = LabelTree(C=C, **SMALL).fit(TrainingSet(csr_array(X), Y))
     assert coarse.weights.dtype == np.float32

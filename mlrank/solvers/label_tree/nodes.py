@@ -98,7 +98,7 @@ def train_node(rows: NodeRows, node: Node, machines: Machines) -> Weights:
     signs = _signs(np.ascontiguousarray(bounds), mark_ptr, marks, ptr.size - 1, values)
     n_children = bounds.size - 1
     small = 2.0 * NEWTON_STEPS * (len(signs) + own.size) * own.size**2 <= OPERATIONS
-    ptr, features, values, own, *lone = _part(ptr, features, values, own, 2.0 if small else LONE)
+    ptr, features, values, own, *lone = _part(ptr, features, values, own, np.inf if small else LONE)
     alpha = np.zeros_like(signs)
     weights = np.zeros((own.size - lone[1].size + 1, n_children), rows.values.dtype)
     squares = np.zeros((2, len(signs)))
@@ -258,11 +258,11 @@ def _descend(  # type: ignore[no-untyped-def]
                     score[c] += x * row[c]
             scale = weights.dtype.type(1 / (squares[0, i] + 1 / (2 * C)))
             # What its lone features add to a score is a multiple of its dual variable.
-            own = ridge + weights.dtype.type(squares[1, i])
+            penalty = ridge + weights.dtype.type(squares[1, i])
             mine, sign = alpha[i], signs[i]
             largest = weights.dtype.type(0)
             for c in range(n_children):
-                gradient = sign[c] * score[c] - one + own * mine[c]
+                gradient = sign[c] * score[c] - one + penalty * mine[c]
                 changed = max(mine[c] - gradient * scale, weights.dtype.type(0))
                 moved = (changed - mine[c]) * on[c]
                 # Where the bound of 0 does not stop it this is the gradient, else less.
@@ -293,6 +293,12 @@ def _descend(  # type: ignore[no-untyped-def]
 
 
 @njit(**INNER)
+def _lone_weight(x, alpha, sign, like):  # type: ignore[no-untyped-def]
+    """Return the weight of a lone feature, of value x in a row of this dual variable and sign, as `like` has them."""
+    return like.dtype.type(np.float64(x) * (np.float64(alpha) * sign))
+
+
+@njit(**INNER)
 def _certify(  # type: ignore[no-untyped-def]
     ptr, features, values, lone_ptr, lone_values, signs, alpha, weights, primal, dual, live, C
 ):
@@ -312,11 +318,12 @@ def _certify(  # type: ignore[no-untyped-def]
             row, x = exact[features[t]], np.float64(values[t])
             for c in range(n_children):
                 row[c] += x * score[c]
+        mine, sign = alpha[i], signs[i]
         for t in range(lone_ptr[i], lone_ptr[i + 1]):
             x = np.float64(lone_values[t])
             for c in range(n_children):
                 linear[c] -= 0.5 * (x * score[c]) ** 2
-                square[c] += np.float64(weights.dtype.type(x * score[c])) ** 2
+                square[c] += np.float64(_lone_weight(x, mine[c], sign[c], weights)) ** 2
     for f in range(n_features + 1):
         for c in range(n_children):
             linear[c] -= 0.5 * exact[f, c] ** 2
@@ -330,10 +337,11 @@ def _certify(  # type: ignore[no-untyped-def]
             row, x = weights[features[t]], np.float64(values[t])
             for c in range(n_children):
                 score[c] += x * row[c]
+        mine, sign = alpha[i], signs[i]
         for t in range(lone_ptr[i], lone_ptr[i + 1]):
             x = np.float64(lone_values[t])
             for c in range(n_children):
-                score[c] += x * weights.dtype.type(x * np.float64(alpha[i, c]) * signs[i, c])
+                score[c] += x * _lone_weight(x, mine[c], sign[c], weights)
         for c in range(n_children):
             slack = max(1.0 - signs[i, c] * score[c], 0.0)
             loss[c] += slack * slack
@@ -359,18 +367,19 @@ def _select(weights, own, lone_ptr, lone_values, alpha, signs, min_weight, local
     able_ptr, owner = np.zeros(n_rows + 1, np.int64), np.empty(lone_values.size, np.int64)
     able = np.empty(n_rows * n_children if lone_values.size > 0 else 0, np.uint8)
     for r in range(n_rows if lone_values.size > 0 else 0):
+        mine, sign = alpha[r], signs[r]
         largest, n_values, at = 0.0, 0, able_ptr[r]
         for t in range(lone_ptr[r], lone_ptr[r + 1]):
             largest, n_values = max(largest, abs(np.float64(lone_values[t]))), n_values + (lone_values[t] != 0)
         for c in range(n_children):
-            n_given += n_values * (alpha[r, c] != 0)
-            if abs(_lone_weight(largest, alpha, signs, r, c)) > min_weight:
+            n_given += n_values * (mine[c] != 0)
+            if abs(_lone_weight(largest, mine[c], sign[c], weights)) > min_weight:
                 able[at] = c
                 at += 1
         for t in range(lone_ptr[r], lone_ptr[r + 1]):
             owner[t], count = r, 0
             for s in range(able_ptr[r], at):
-                count += abs(_lone_weight(lone_values[t], alpha, signs, r, able[s])) > min_weight
+                count += abs(_lone_weight(lone_values[t], mine[able[s]], sign[able[s]], weights)) > min_weight
             kept[n_shared + t] = count
         able_ptr[r + 1] = at
     n_kept = kept.sum()
@@ -389,7 +398,7 @@ def _select(weights, own, lone_ptr, lone_values, alpha, signs, min_weight, local
             continue
         r = owner[f - n_shared]
         for s in range(able_ptr[r], able_ptr[r + 1]):
-            weight = _lone_weight(lone_values[f - n_shared], alpha, signs, r, able[s])
+            weight = _lone_weight(lone_values[f - n_shared], alpha[r, able[s]], signs[r, able[s]], weights)
             if abs(weight) > min_weight:
                 features[at], children[at], numbers[at] = own[f], able[s], weight
                 at += 1
@@ -410,9 +419,3 @@ def _rising(own, some, local_feature):  # type: ignore[no-untyped-def]
             local_feature[feature] = -1
             at += 1
     return rising
-
-
-@njit(**INNER)
-def _lone_weight(x, alpha, signs, row, child):  # type: ignore[no-untyped-def]
-    """Return the weight that a child gives to a lone feature of a row, of value x."""
-    return alpha.dtype.type(np.float64(x) * (np.float64(alpha[row, child]) * signs[row, child]))

@@ -61,6 +61,7 @@ class SparseMachineRows:
         self.near = less_offsets(train.X, self.offsets)
         self.squares = np.asarray((train.X * train.X).sum(axis=1)).ravel()
         self._data = train.X.data.astype(np.float32)
+        self._ones = bool((self._data == 1.0).all())
         self._labels = BlockSigns(train)
         self.mixed = self._labels.mixed
 
@@ -106,7 +107,7 @@ class SparseMachineRows:
         """Solve machines one by one."""
         S, (n, m) = self._labels.of(labels), self.given.shape
         costs, squares = np.array([C, C * self.positive_weight]), self.squares + 1.0
-        rows = self._data, self.given.indices, self.given.indptr, bool((self._data == 1.0).all())
+        rows = self._data, self.given.indices, self.given.indptr, self._ones
         beta, looks = np.zeros((len(labels), n)), np.zeros(len(labels), dtype=int)
         for place, own in enumerate(beta):
             signs, w = np.ascontiguousarray(S[:, place]), np.zeros(m + 1)

@@ -15,6 +15,7 @@ __all__ = [
     "as_dense",
     "as_features",
     "in_pieces",
+    "piece_size",
     "read_only",
     "take_rows",
     "with_ones",
@@ -40,9 +41,14 @@ def in_pieces(n: int, cost: float) -> Iterator[slice]:
     cost : float
         Operations that an item takes.
     """
-    size = max(1, int(PIECE / max(cost, 1.0)))
+    size = piece_size(cost)
     for begin in range(0, n, size):
         yield slice(begin, min(begin + size, n))
+
+
+def piece_size(cost: float) -> int:
+    """Return how many items, each of `cost` operations, one call of a compiled loop may take."""
+    return max(1, int(PIECE / max(cost, 1.0)))
 
 
 def as_features(X: Any) -> Features:

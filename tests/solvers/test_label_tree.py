@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
 
-from mlrank.labels import top_of
+from mlrank.labels import TopScores, top_of
 from mlrank.models.parts import pack, restore
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.base import Block
@@ -250,15 +250,44 @@ def test_a_wide_beam_finds_the_best_labels_and_a_narrow_one_what_it_meets():
 
 def test_rows_that_follow_a_node_together_are_scored_as_each_alone(monkeypatch):
     from mlrank import arrays
+    from mlrank.solvers.label_tree import model as models
 
     X, Y = problem(seed=3)
     model = replace(LabelTree(**SMALL).fit(TrainingSet(X, Y)), beam=2)
     together, every = model.top_scores(X, 4), model.decision_function(X)
-    monkeypatch.setattr(arrays, "PIECE", 1.0)
-    alone = model.top_scores(X, 4)
-    np.testing.assert_array_equal(alone.labels, together.labels)
-    np.testing.assert_array_equal(alone.scores, together.scores)
-    np.testing.assert_array_equal(model.decision_function(X), every)
+    for name, module in (("PIECE", arrays), ("BEAM_BYTES", models)):  # a visit a call; then a row at a time, too
+        monkeypatch.setattr(module, name, 1)
+        assert_same(model.top_scores(X, 4), together)
+        np.testing.assert_array_equal(model.decision_function(X), every)
+
+
+def test_weights_are_found_in_a_matrix_or_a_table_as_where_they_lie(monkeypatch):
+    from mlrank.solvers.label_tree import model as models
+    from mlrank.solvers.label_tree.beam import LOOKUPS
+
+    rng = np.random.default_rng(6)
+    X, Y = problem(seed=6)
+    X = csr_array(X * (rng.random(X.shape) < 0.4))
+    found = {}
+    for entries in (3, 0):
+        monkeypatch.setattr(models, "ENTRIES", entries)
+        model = replace(LabelTree(**SMALL).fit(TrainingSet(X, Y)), beam=3)
+        # All nodes are matrices, or none is.
+        assert ((models._matrices_of(model)[0] >= 0) == (entries > 0)).all()
+        found[entries] = model.top_scores(X, 4), model.decision_function(X)
+    # All rows visit the root: a table of its weights pays. A row of its own only looks up what it has.
+    mean, n_weights = X.nnz / X.shape[0], model.node_ptr[1]
+    assert LOOKUPS * mean * X.shape[0] > n_weights > LOOKUPS * np.diff(X.indptr).max()
+    alone = [X[row : row + 1] for row in range(X.shape[0])]
+    for best, every in found.values():
+        for row, one in enumerate(alone):
+            assert_same(model.top_scores(one, 4), TopScores(best.labels[row : row + 1], best.scores[row : row + 1]))
+            np.testing.assert_array_equal(model.decision_function(one), every[row : row + 1])
+
+
+def assert_same(found, expected):
+    np.testing.assert_array_equal(found.labels, expected.labels)
+    np.testing.assert_array_equal(found.scores, expected.scores)
 
 
 @pytest.mark.parametrize(("k", "branching", "leaf"), [(30, 4, 4), (1, 2, 1), (17, 2, 1), (100, 16, 7), (256, 4, 1)])

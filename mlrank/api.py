@@ -16,7 +16,7 @@ from mlrank.errors import UserError, unknown_name
 from mlrank.experiment import run_experiment, stored_trials
 from mlrank.metrics import MetricValue
 from mlrank.metrics import evaluate as compute
-from mlrank.models import PROBE_ROWS, Fit, Predictor
+from mlrank.models import Fit, Predictor, probe_rows
 from mlrank.models.file import StoredModel, load_model, model_content
 from mlrank.plots import Material, Plots
 from mlrank.records import RunFolder, RunRecord, checkout_commit
@@ -455,7 +455,7 @@ def save_model(
         unlabeled = None if train.X_unlabeled is None else scaling(train.X_unlabeled)
         model = model.of_rows(replace(train, X=scaling(train.X), X_unlabeled=unlabeled))
     predictor = Predictor(scaling, projection, model, cut, issparse(train.X), calibration)
-    fit = Fit.of(predictor, train.X[:PROBE_ROWS])
+    fit = Fit.of(predictor, train.X[: probe_rows(train.n_labels)])
     kinds = {role: part["kind"] for role, part in fit.parts.items()}
     about: dict[str, object] = {
         "experiment": "",

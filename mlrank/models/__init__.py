@@ -3,6 +3,6 @@
 Fits take this much; what opens and writes files, and checks what is in them, is `mlrank.models.file`.
 """
 
-from mlrank.models.predictor import PROBE_ROWS, Fit, Predictor
+from mlrank.models.predictor import Fit, Predictor, probe_rows
 
-__all__ = ["PROBE_ROWS", "Fit", "Predictor"]
+__all__ = ["Fit", "Predictor", "probe_rows"]

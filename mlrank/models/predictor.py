@@ -16,10 +16,10 @@ from mlrank.solvers import FitInfo
 from mlrank.solvers.models import TransductiveModel, asked_and_seen, best_in_blocks, top_scores
 from mlrank.thresholds.cuts import CountedSets, counted_sets, looks_at_truth
 
-__all__ = ["Fit", "Predictor"]
+__all__ = ["Fit", "Predictor", "probe_rows"]
 
-# A restored model must give the scores of this many rows again, but for rounding.
-PROBE_ROWS = 20
+# A restored model must give the scores of this many rows again, but for rounding; of fewer where there are more scores.
+PROBE_ROWS, PROBE_SCORES = 20, 1 << 20
 PROBE_TOLERANCE = 1e-9
 
 
@@ -144,7 +144,7 @@ class Fit:
         Parameters
         ----------
         predictor : Predictor
-        probe : some rows as they come, that it can score
+        probe : some rows as they come, that it can score; see `probe_rows`
 
         Raises
         ------
@@ -160,7 +160,7 @@ class Fit:
                 parts[role] = packed.meta
                 arrays |= {f"{role}.{name}": value for name, value in packed.arrays.items()}
         fit = cls(parts, arrays, predictor.sparse)
-        fit._check(predictor, probe[:PROBE_ROWS])
+        fit._check(predictor, probe)
         return fit
 
     def _check(self, predictor: Predictor, probe: Features) -> None:
@@ -191,6 +191,15 @@ class Fit:
             If the parts and arrays are not what `of` made.
         """
         return restored(self.parts, self.arrays, self.sparse)
+
+
+def probe_rows(n_labels: int) -> int:
+    """Return how many rows show whether a restored model is the same.
+
+    >>> probe_rows(100), probe_rows(100_000), probe_rows(10_000_000)
+    (20, 10, 1)
+    """
+    return max(1, min(PROBE_ROWS, PROBE_SCORES // n_labels))
 
 
 def restored(parts: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], sparse: bool) -> Predictor:

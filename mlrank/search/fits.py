@@ -21,7 +21,7 @@ from mlrank.arrays import Features, FloatArray, take_rows
 from mlrank.calibration import fit_calibration
 from mlrank.hardware import machine_name, peak_memory, reset_peak_memory
 from mlrank.metrics import METRICS
-from mlrank.models import PROBE_ROWS, Fit, Predictor
+from mlrank.models import Fit, Predictor, probe_rows
 from mlrank.records import software_info
 from mlrank.records.run import FitRecord, MetricRecord, ModelInfo, TimeInfo, TrialRecord
 from mlrank.search.clock import fit_clock
@@ -166,7 +166,8 @@ def refit(task: Task, task_data: TaskData) -> Refit:
         info = FitRecord.of(fitted.model.info, Capabilities.of(task.chain.solver).certificate)
     except Exception:  # stored as a failed run; the other runs go on
         return Refit(software_info(), error=traceback.format_exc())
-    fit, model = _stored(fitted, rows, take_rows(task_data.X, task.test[:PROBE_ROWS], task.columns))
+    probed = task.test[: probe_rows(rows.test.n_labels)]
+    fit, model = _stored(fitted, rows, take_rows(task_data.X, probed, task.columns))
     return Refit(
         software_info(),
         info=info,

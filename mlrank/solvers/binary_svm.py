@@ -10,12 +10,13 @@ For each label, with signs s_i = +1 or -1 and costs c_i = C, or C times `positiv
 from the given rows at the weights and dual variables that were found; each label's own gap is below `tol`. Weights that
 `min_weight` leaves out are left out of both, and the bound stands: the gap tells what they were worth.
 
-Linear machines of all labels are fitted together: on dense rows, and on narrow sparse ones, by Newton steps
-(one_vs_rest/newton.py, rows.py); on other sparse rows, with an augmented bias, by dual coordinate descent
-(one_vs_rest/sparse.py): side by side, or where C times the largest squared length of a row is above 8 one by one. A
-label whose gap is not reached, as where features are on scales far apart, is left to LIBLINEAR for the squared hinge,
-to LIBSVM for the hinge; and where these do not end, to an interior-point method or Newton's (one_vs_rest/libraries.py,
-label_machine.py). LIBSVM also fits the machines of kernels, and linear ones with a free bias on many sparse rows.
+Linear machines of all labels are fitted together: on dense rows, and on narrow sparse ones with a free bias or many
+nonzeros, by Newton steps (one_vs_rest/newton.py, rows.py); on other sparse rows with an augmented bias by dual
+coordinate descent (one_vs_rest/sparse.py): side by side, or where C times the largest squared length of a row is above
+8 one by one, and by Newton steps what this leaves of narrow rows. A label whose gap is not reached, as where features
+are on scales far apart, is left to LIBLINEAR for the squared hinge, to LIBSVM for the hinge; and where these do not
+end, to an interior-point method or Newton's (one_vs_rest/libraries.py, label_machine.py). LIBSVM also fits the machines
+of kernels, and linear ones with a free bias on many sparse rows.
 
 A label that every training row carries, or none, has no machine: its score is the constant +1 or -1 (-1 as well if it
 is known of no row). A label of which some rows are unknown has a machine on its known rows.
@@ -64,6 +65,7 @@ from mlrank.solvers.one_vs_rest import (
     join_machines,
     pruned,
     stacked,
+    suits_newton,
 )
 from mlrank.solvers.scales import scale_notes
 
@@ -78,9 +80,8 @@ BACKENDS = ("compiled", "libsvm", "liblinear")
 PASSES = 30.0
 # An n x n kernel matrix of 6000 rows takes 288 MB.
 GRAM_ROWS = 6000
-# The smaller side of dense rows that Newton's method takes; that, and the cells, of sparse rows that are made dense for
-# it: 2169 x 1836 rows of bibtex take it 7 to 40 times as long as descent on sparse rows, 333 x 1449 of medical less.
-SIDE, SPARSE_SIDE, DENSE_CELLS = 2500, 500, 2**22
+# The smaller side of dense rows that Newton's method takes.
+SIDE = 2500
 
 
 @dataclass(frozen=True)
@@ -180,10 +181,8 @@ class BinarySVM:
     def prepare(self, train: TrainingSet) -> Prepared | None:
         """Return the rows of linear machines, or what makes kernel matrices for every gamma where these are used."""
         if self.kernel == "linear" and self.backend == "compiled":
-            sparse, most = issparse(train.X), SIDE
-            if sparse:
-                most = SPARSE_SIDE if train.n_samples * train.n_features <= DENSE_CELLS else 0
-            if min(train.X.shape) <= most:
+            sparse = issparse(train.X)
+            if suits_newton(train.X, self.free) if sparse else min(train.X.shape) <= SIDE:
                 return MachineRows(train, self.loss, self.free, self.positive_weight)
             if sparse and not self.free:
                 return SparseMachineRows(train, self.loss, self.positive_weight)

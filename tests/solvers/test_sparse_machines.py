@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from mlrank.certify import CERTIFIERS
+from mlrank.kernels.rows import KernelRows
 from mlrank.solvers import SOLVERS, TrainingSet, binary_svm
 from mlrank.solvers.base import Block
 from mlrank.solvers.one_vs_rest import MachineRows, SparseMachineRows, sparse
@@ -18,7 +19,7 @@ LOSSES = [{"loss": "squared_hinge"}, {"bias": "augmented"}]
 @pytest.fixture(autouse=True)
 def no_dense_rows(monkeypatch):
     """Leave no sparse rows to Newton's method."""
-    monkeypatch.setattr(binary_svm, "DENSE_CELLS", 0)
+    monkeypatch.setattr(sparse, "DENSE_CELLS", 0)
 
 
 def problem():
@@ -215,10 +216,57 @@ def test_long_rows_whose_descent_takes_too_long_are_left_to_the_library(monkeypa
     assert found.info.objective == pytest.approx(exact.info.objective, rel=2e-3)
 
 
-@pytest.mark.parametrize(("width", "kind"), [(4, MachineRows), (5, SparseMachineRows)])
-def test_narrow_sparse_rows_alone_are_made_dense(monkeypatch, width, kind):
-    monkeypatch.setattr(binary_svm, "DENSE_CELLS", 1000)
-    monkeypatch.setattr(binary_svm, "SPARSE_SIDE", 4)
+@pytest.mark.parametrize(
+    ("free", "stored", "kind"), [(True, 1.0, MachineRows), (False, 0.3, MachineRows), (False, 1.0, SparseMachineRows)]
+)
+@pytest.mark.parametrize("side", [3, 4])
+def test_narrow_rows_are_made_dense_for_a_free_bias_or_many_nonzeros(monkeypatch, free, stored, kind, side):
+    monkeypatch.setattr(sparse, "DENSE_CELLS", 1000)
+    monkeypatch.setattr(sparse, "SIDE", side)
+    monkeypatch.setattr(sparse, "STORED", stored)
     X, Y = problem()
-    assert type(BinarySVM(loss="squared_hinge").prepare(TrainingSet(csr_array(X[:, :width]), Y))) is kind
-    assert type(BinarySVM(loss="squared_hinge").prepare(TrainingSet(X[:, :width], Y))) is MachineRows
+    X, solver = csr_array(X[:, :4]), BinarySVM(loss="hinge" if free else "squared_hinge")
+    assert 0.3 < X.nnz / (60 * 4) < 1
+    wide = KernelRows if free else SparseMachineRows
+    assert type(solver.prepare(TrainingSet(X, Y))) is (kind if side == 4 else wide)
+    assert type(solver.prepare(TrainingSet(X.toarray(), Y))) is MachineRows
+
+
+@pytest.mark.parametrize("settings", LOSSES)
+@pytest.mark.parametrize("C", [0.05, 100.0])
+@pytest.mark.parametrize("wrap", [np.asarray, csr_array])
+def test_newtons_method_solves_what_descent_leaves_of_narrow_rows(monkeypatch, settings, C, wrap):
+    X, Y = long_rows()
+    exact = BinarySVM(C=C, tol=1e-6, **settings).fit(TrainingSet(X, Y))
+    solver, train = BinarySVM(C=C, tol=1e-5, **settings), TrainingSet(csr_array(X), wrap(Y))
+    monkeypatch.setattr(sparse, "DENSE_CELLS", X.size)
+    monkeypatch.setattr(sparse, "STORED", 1.0)
+    monkeypatch.setattr(binary_svm, "Libraries", lambda *_: pytest.fail("a library"))
+    with monkeypatch.context() as early:
+        early.setattr(SparseMachineRows, "_finished", lambda self, labels, found, *_: found)
+        left = SparseMachineRows(train, solver.loss, 1.0).fit(C, solver.tol, 10**6).machines
+    short = left.primal - left.dual > solver.tol * left.primal
+    assert short.any()
+    prepared = solver.prepare(train)
+    found = solver.fit(train, prepared)
+    assert found.info.converged
+    assert found.info.n_iter > left.n_iter.sum()
+    assert found.info.objective == pytest.approx(exact.info.objective, rel=2e-5)
+    assert CERTIFIERS["binary_svm"](solver, found, train).certificate == pytest.approx(found.info.optimality, abs=1e-9)
+    # Neither what was solved before nor the other labels of a block make a difference.
+    blocks = [solver.fit_block(train, Block(number, 3), prepared if number else None) for number in range(3)]
+    again = solver.join(train, blocks)
+    assert (again.coef.tobytes(), again.intercept.tobytes()) == (found.coef.tobytes(), found.intercept.tobytes())
+    assert (again.dual_point.beta != found.dual_point.beta).sum() == 0
+
+
+def test_descent_on_narrow_rows_gets_no_longer_than_newtons_method(monkeypatch):
+    X, Y = long_rows()
+    X = csr_array(X)
+    monkeypatch.setattr(sparse, "DENSE_CELLS", X.shape[0] * X.shape[1])
+    monkeypatch.setattr(SparseMachineRows, "_finished", lambda self, labels, found, *_: found)
+    passes = int(2 * 12**2 / (20 + 2 * X.nnz / 80))
+    rows = SparseMachineRows(TrainingSet(X, Y), "squared_hinge", 1.0)
+    for C, most in ((1e6, passes), (1e6, 3), (1e-3, passes), (1e-3, 3)):
+        found = rows.fit(C, 1e-12, most if most < passes else 10**6).machines.n_iter.max()
+        assert found in (most, most + 1)  # the last pass over rows that still move ends when it ends

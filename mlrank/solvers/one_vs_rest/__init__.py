@@ -5,7 +5,7 @@ from mlrank.solvers.one_vs_rest.conjugate import LogisticRows
 from mlrank.solvers.one_vs_rest.libraries import Libraries, Machine
 from mlrank.solvers.one_vs_rest.pruning import pruned
 from mlrank.solvers.one_vs_rest.rows import LabelMachines, MachineRows, Machines
-from mlrank.solvers.one_vs_rest.sparse import SparseMachineRows
+from mlrank.solvers.one_vs_rest.sparse import SparseMachineRows, suits_newton
 
 __all__ = [
     "LabelMachines",
@@ -19,4 +19,5 @@ __all__ = [
     "join_machines",
     "pruned",
     "stacked",
+    "suits_newton",
 ]

@@ -129,12 +129,21 @@ class MachineRows:
         self.first = RATIO ** float(np.round(np.log(max(square, 1e-300)) / -np.log(RATIO)))
         size = max(LEAST, CELLS // len(self.rows))
         self._groups = [_Group(part) for part in np.array_split(self.mixed, -(-len(self.mixed) // size) or 1)]
+        self._single: dict[int, _Group] = {}
 
     def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> LabelMachines:
         """Return machines for the labels of a block."""
         groups = [group for group in block.of(self._groups) if len(group.labels)]
-        parts = [self._fit(group, C, tol, max_iter) for group in groups]
+        parts = []
+        for group in groups:
+            found = self._fit(group, C, tol, max_iter)
+            parts.append(found._replace(beta=None) if self._many else found)
         return LabelMachines.of([group.labels for group in groups], parts, self.given.shape)
+
+    def fit_one(self, label: int, C: float, tol: float, max_iter: int) -> Machines:
+        """Return the machine of a label, whichever others are fitted; its dual variables are kept."""
+        group = self._single.setdefault(label, _Group(np.array([label])))
+        return self._fit(group, C, tol, max_iter)
 
     def _fit(self, group: _Group, C: float, tol: float, max_iter: int) -> Machines:
         S = np.ascontiguousarray(self._signs.of(group.labels).T)
@@ -145,7 +154,7 @@ class MachineRows:
         W = steps.W if self.basis is None else steps.W @ self.basis.T
         b = (steps.b - W.astype(np.longdouble) @ self.center).astype(np.float64) if self.free else steps.b
         values = objectives(self, S, C, W, b, steps.beta)
-        return Machines(W, b, *values, steps.steps, None if self._many else steps.beta)
+        return Machines(W, b, *values, steps.steps, steps.beta)
 
     def _before(self, problem: LinearProblem, group: _Group, C: float) -> PathPoint:
         """Return the stage before C, or ridge regression where C is small."""

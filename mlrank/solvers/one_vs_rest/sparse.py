@@ -9,12 +9,16 @@ are computed in double precision from the dual variables, whose weights X'beta a
 Rows of length about 1 and a C that is not large take some ten passes. Where C times the largest square of a row is more
 than `EASY`, passes crawl, and most rows of a label soon stay at a bound: machines are then solved one by one, each on
 the rows that still move (section 3.2 of the reference). A label whose gap is not reached after `PASSES` passes, or as
-many looks at rows as `LOOKS` passes have, is left to a library.
+many looks at rows as `LOOKS` passes have, is left to Newton's method where the rows are narrow, made dense for it, and
+else to a library. On narrow rows, descent gets no longer than Newton's method takes about: it needs a hundredth of that
+where C is small or moderate, and longer where C is large.
 
 Cost: a pass takes 4 nnz(X) k operations; a block holds 4 (n_features + n_samples) numbers for each of its machines.
 Reference: Hsieh, Chang, Lin, Keerthi & Sundararajan, "A dual coordinate descent method for large-scale linear SVM",
 ICML 2008.
 """
+
+from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -29,17 +33,43 @@ from mlrank.solvers.one_vs_rest.kernels import (
     sparse_judged,
     sparse_pass,
 )
-from mlrank.solvers.one_vs_rest.rows import MARGIN, LabelMachines, Machines, dual_objectives, objectives
+from mlrank.solvers.one_vs_rest.rows import (
+    MARGIN,
+    LabelMachines,
+    MachineRows,
+    Machines,
+    dual_objectives,
+    joined,
+    objectives,
+)
 from mlrank.solvers.one_vs_rest.signs import LANES, BlockSigns
 
-__all__ = ["SparseMachineRows"]
+__all__ = ["SparseMachineRows", "suits_newton"]
 
 # C times the largest square of a row, up to which passes do not crawl; the most passes, side by side and one by one.
 EASY, PASSES, LOOKS = 8.0, 100, 200
+# The smaller side, and the cells, of rows that are narrow: machines that descent does not solve on 2169 x 1836 rows of
+# bibtex take Newton's method longer than a library. Where more of the cells than this part are stored, descent takes
+# longer than Newton's method from moderate C on.
+SIDE, DENSE_CELLS, STORED = 500, 2**22, 0.1
+# Operations of Newton's method for a row and each entry of a system, a square of the smaller side; and those of a look
+# at a row beside two for each of its nonzeros.
+NEWTON, LOOK = 2.0, 20.0
 # Ranges of the projected slopes to which machines are solved one by one, until the gap is small enough.
 RANGES = (6e-2, 2e-2, 6e-3, 2e-3, 6e-4, 2e-4, 2e-5, 2e-6, 2e-7)
 # A block is judged once a pass gains so much of the tolerance, relative to D, in no machine, and then every few passes.
 ENOUGH, APART = 0.3, 3
+
+
+def are_narrow(X: csr_array) -> bool:
+    """Return whether rows may be made dense for Newton's method."""
+    n, m = X.shape
+    return bool(min(n, m) <= SIDE and n * m <= DENSE_CELLS)
+
+
+def suits_newton(X: csr_array, free: bool) -> bool:
+    """Return whether all machines on sparse rows are left to Newton's method."""
+    return are_narrow(X) and bool(free or X.nnz > STORED * X.shape[0] * X.shape[1])
 
 
 class SparseMachineRows:
@@ -55,7 +85,7 @@ class SparseMachineRows:
     free = False
 
     def __init__(self, train: TrainingSet, loss: str, positive_weight: float) -> None:
-        self.given, self.loss, self.positive_weight = train.X, loss, positive_weight
+        self.given, self.loss, self.positive_weight, self._train = train.X, loss, positive_weight, train
         self.squared = loss == "squared_hinge"
         self.offsets = column_offsets(train.X)
         self.near = less_offsets(train.X, self.offsets)
@@ -64,14 +94,35 @@ class SparseMachineRows:
         self._ones = bool((self._data == 1.0).all())
         self._labels = BlockSigns(train)
         self.mixed = self._labels.mixed
+        (n, m), self.narrow = train.X.shape, are_narrow(train.X)
+        # No more passes than Newton's method takes time for.
+        self._passes = max(1, int(NEWTON * min(n, m) ** 2 / (LOOK + 2 * train.X.nnz / n)))
 
     def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> LabelMachines:
         """Return machines for the labels of a block, with sparse dual variables."""
         crawling = C * max(1.0, self.positive_weight) * float(self.squares.max()) > EASY
         solve, most = (self._descend, LOOKS) if crawling else (self._fit, PASSES)
+        most = min(max_iter, most, self._passes) if self.narrow else min(max_iter, most)
         groups = self._groups(block, crawling)
-        parts = [solve(labels, C, tol, min(max_iter, most)) for labels in groups]
+        parts = [self._finished(labels, solve(labels, C, tol, most), C, tol, max_iter) for labels in groups]
         return LabelMachines.of(groups, parts, self.given.shape)
+
+    @cached_property
+    def _dense(self) -> MachineRows:
+        """The rows for Newton's method."""
+        return MachineRows(self._train, self.loss, self.free, self.positive_weight)
+
+    def _finished(self, labels: IntArray, found: Machines, C: float, tol: float, max_iter: int) -> Machines:
+        """Return machines with those solved by Newton's method whose gap was not reached, if the rows are narrow."""
+        short = np.flatnonzero((found.primal - found.dual > tol * found.primal) & (found.n_iter < max_iter))
+        if not self.narrow or not short.size:
+            return found
+        one_by_one = [self._dense.fit_one(int(labels[place]), C, tol, max_iter) for place in short]
+        solved = joined(one_by_one, self.given.shape)
+        for name in ("W", "b", "primal", "dual"):
+            getattr(found, name)[short] = getattr(solved, name)
+        found.n_iter[short] += solved.n_iter
+        return found._replace(beta=found.replaced(short.tolist(), np.asarray(solved.beta)))
 
     def _groups(self, block: Block, alone: bool) -> list[IntArray]:
         """Return the labels of a block in groups, each to be judged at once.

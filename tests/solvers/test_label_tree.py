@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from mlrank.labels import TopScores, top_of
 from mlrank.models.parts import pack, restore
 from mlrank.solvers import SOLVERS, TrainingSet
-from mlrank.solvers.base import Block
+from mlrank.solvers.base import Block, FitInfo
 from mlrank.solvers.label_tree.label_tree import LabelTree
 from mlrank.solvers.label_tree.tree import _deal, grow, shape_of
 from tests.solvers.label_tree_reference import machines, plain_order, plain_scores, primal
@@ -283,6 +283,24 @@ def test_weights_are_found_in_a_matrix_or_a_table_as_where_they_lie(monkeypatch)
         for row, one in enumerate(alone):
             assert_same(model.top_scores(one, 4), TopScores(best.labels[row : row + 1], best.scores[row : row + 1]))
             np.testing.assert_array_equal(model.decision_function(one), every[row : row + 1])
+
+
+def test_a_leaf_without_labels_has_no_matrix_though_a_file_gives_it_weights():
+    from mlrank.solvers.label_tree.model import TreeModel, _matrices_of
+
+    weights = np.array([2.0, -1.0, 0.5, 0.25, 9.0])
+    model = TreeModel(
+        *(np.array(part) for part in ([1, 0], [0, 2, 2], [2], [0, 2, 4, 5])),
+        *(np.array([0, 0, 0, 0, 0], np.int32), np.array([0, 1, 0, 1, 0], np.uint8), weights, np.zeros(4)),
+        n_features=1,
+        beam=2,
+        scores="logistic",
+        info=FitInfo(1, 0.0, 0.0, True),
+    )
+    assert _matrices_of(model)[0].tolist() == [0, 2, -1]
+    expected = np.log(1 / (1 + np.exp(-2.0))) + np.log(1 / (1 + np.exp(-np.array([[0.25, 0.5]]))))
+    np.testing.assert_allclose(model.decision_function(np.ones((1, 1))), expected, rtol=1e-12)
+    assert model.top_scores(np.ones((1, 1)), 2).labels.tolist() == [[1, 0]]
 
 
 def assert_same(found, expected):

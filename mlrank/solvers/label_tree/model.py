@@ -195,7 +195,7 @@ def _matrices_of(model: TreeModel) -> tuple[IntArray, npt.NDArray[Any]]:
     """
     widths = np.repeat(model.widths, model.tree.level_sizes[:-1])
     sizes = np.concatenate([widths, np.diff(model.leaf_ptr)]) * model.n_features
-    full = ENTRIES * np.diff(model.node_ptr) >= sizes
+    full = (ENTRIES * np.diff(model.node_ptr) >= sizes) & (sizes > 0)
     sizes[~full] = 0
     matrix_at = np.where(full, np.cumsum(sizes) - sizes, -1)
     matrices = np.zeros(int(sizes.sum()), model.weights.dtype)

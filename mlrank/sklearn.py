@@ -14,6 +14,7 @@ from mlrank.arrays import BoolArray, FloatArray, as_features
 from mlrank.calibration import CALIBRATIONS, fit_calibration
 from mlrank.errors import unknown_name
 from mlrank.search.crossfit import HELDOUT_FOLDS, heldout_scores, own_scores
+from mlrank.search.threads import one_thread
 from mlrank.solvers import SOLVERS, Capabilities, TrainingSet
 from mlrank.solvers.aliases import new_key
 from mlrank.thresholds import THRESHOLDS, LabelBounds
@@ -68,6 +69,9 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
+    Fits and scores have one thread, as those of experiments: several are no faster on matrices of such sizes, and slow
+    where other processes have the cores. Let scikit-learn's ``n_jobs`` share the fits of a search.
+
     `score` is that of all classifiers there: the share of rows whose label set is exactly right. Nothing weighs rows,
     so `fit` refuses metadata such as ``sample_weight``, also where scikit-learn routes them.
     """
@@ -138,15 +142,16 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             threshold = threshold.at(0.5 if self.calibrate else Capabilities.cut_of(solver, train))
         if (how == "heldout" or self.calibrate) and train.n_samples < HELDOUT_FOLDS:
             raise ValueError(f"held-out scores need {HELDOUT_FOLDS} rows, found n_samples={train.n_samples}")
-        self.model_ = solver.fit(train)
-        if how == "heldout" or self.calibrate:
-            heldout = heldout_scores(train, self.seed, lambda part, rows: solver.fit(part).decision_function(rows))
-        scores = own_scores(self.model_, train) if how == "train" else heldout
-        self.calibration_ = None
-        if self.calibrate:
-            self.calibration_ = fit_calibration(self.calibrate, heldout, train.Y)
-            scores = self.calibration_(scores)
-        self.cut_ = bounds.around(threshold.fit(scores, train.Y, train.X))
+        with one_thread():
+            self.model_ = solver.fit(train)
+            if how == "heldout" or self.calibrate:
+                heldout = heldout_scores(train, self.seed, lambda part, rows: solver.fit(part).decision_function(rows))
+            scores = own_scores(self.model_, train) if how == "train" else heldout
+            self.calibration_ = None
+            if self.calibrate:
+                self.calibration_ = fit_calibration(self.calibrate, heldout, train.Y)
+                scores = self.calibration_(scores)
+            self.cut_ = bounds.around(threshold.fit(scores, train.Y, train.X))
         self.classes_ = _label_names(y, train.n_labels)
         return self
 
@@ -300,8 +305,9 @@ class MultiLabelRanker(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return pd.DataFrame(found, index=X.index if isinstance(X, pd.DataFrame) else None, columns=self.classes_)
 
     def _scores(self, rows: Any) -> FloatArray:
-        scores: FloatArray = self.model_.decision_function(rows)
-        return scores if self.calibration_ is None else self.calibration_(scores)
+        with one_thread():
+            scores: FloatArray = self.model_.decision_function(rows)
+            return scores if self.calibration_ is None else self.calibration_(scores)
 
     def _rows(self, X: Any) -> Any:
         return as_features(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))

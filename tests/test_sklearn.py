@@ -17,6 +17,7 @@ from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from mlrank.kernels import KERNELS
 from mlrank.sklearn import MultiLabelRanker
@@ -323,3 +324,29 @@ def test_predicting_before_fitting_or_of_another_width_is_refused(problem):
         ranker.decision_function(X[:, :5])
     with pytest.raises(ValueError, match="NaN"):
         ranker.decision_function(np.full_like(X, np.nan))
+
+
+def test_fits_and_scores_have_one_thread_and_others_have_theirs_back(monkeypatch):
+    seen = []
+
+    def counted(kind, name):
+        plain = getattr(kind, name)
+
+        def call(*args, **kwargs):
+            seen.append([library["num_threads"] for library in threadpool_info()])
+            return plain(*args, **kwargs)
+
+        monkeypatch.setattr(kind, name, call)
+
+    X, Y = random_problem(n=30)
+    ranker = MultiLabelRanker("binary_svm", calibrate="sigmoid")
+    counted(SOLVERS["binary_svm"], "fit")
+    with threadpool_limits(2):
+        before = [library["num_threads"] for library in threadpool_info()]
+        ranker.fit(X, Y)
+        counted(type(ranker.model_), "decision_function")
+        ranker.predict(X)
+        assert [library["num_threads"] for library in threadpool_info()] == before
+    assert len(seen) == 5
+    assert max(before) == 2
+    assert all(set(counts) == {1} for counts in seen)

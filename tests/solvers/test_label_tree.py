@@ -12,6 +12,7 @@ from mlrank.models.parts import pack, restore
 from mlrank.solvers import SOLVERS, TrainingSet
 from mlrank.solvers.base import Block, FitInfo
 from mlrank.solvers.label_tree.label_tree import LabelTree
+from mlrank.solvers.label_tree.model import TreeModel, _matrices_of
 from mlrank.solvers.label_tree.tree import _deal, grow, shape_of
 from tests.solvers.label_tree_reference import machines, plain_order, plain_scores, primal
 
@@ -286,8 +287,6 @@ def test_weights_are_found_in_a_matrix_or_a_table_as_where_they_lie(monkeypatch)
 
 
 def test_a_leaf_without_labels_has_no_matrix_though_a_file_gives_it_weights():
-    from mlrank.solvers.label_tree.model import TreeModel, _matrices_of
-
     weights = np.array([2.0, -1.0, 0.5, 0.25, 9.0])
     model = TreeModel(
         *(np.array(part) for part in ([1, 0], [0, 2, 2], [2], [0, 2, 4, 5])),
@@ -301,6 +300,32 @@ def test_a_leaf_without_labels_has_no_matrix_though_a_file_gives_it_weights():
     expected = np.log(1 / (1 + np.exp(-2.0))) + np.log(1 / (1 + np.exp(-np.array([[0.25, 0.5]]))))
     np.testing.assert_allclose(model.decision_function(np.ones((1, 1))), expected, rtol=1e-12)
     assert model.top_scores(np.ones((1, 1)), 2).labels.tolist() == [[1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        *(("order", np.uint8), ("leaf_ptr", np.uint8), ("widths", np.uint8), ("node_ptr", np.int32)),
+        *(("features", np.int64), ("children", np.int8), ("weights", np.int32), ("bias", np.float16)),
+    ],
+)
+def test_a_model_whose_arrays_have_other_types_is_refused(name, kind):
+    # Products of bytes are bytes: a matrix of 256 entries would have room for none.
+    parts = {
+        "order": np.arange(2),
+        "leaf_ptr": np.array([0, 2]),
+        "widths": np.zeros(0, np.int64),
+        "node_ptr": np.array([0, 128]),
+        "features": np.arange(128, dtype=np.int32),
+        "children": np.zeros(128, np.uint8),
+        "weights": np.ones(128),
+        "bias": np.zeros(2),
+    }
+    rest = {"n_features": 128, "beam": 1, "scores": "hinge", "info": FitInfo(1, 0.0, 0.0, True)}
+    found = TreeModel(**parts, **rest).decision_function(np.ones((1, 128)))
+    np.testing.assert_array_equal(found, [[0.0, -1.0]])
+    with pytest.raises(ValueError, match=r"type|int32"):
+        TreeModel(**{**parts, name: parts[name].astype(kind)}, **rest)
 
 
 def assert_same(found, expected):

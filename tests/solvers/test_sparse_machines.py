@@ -241,6 +241,7 @@ def test_newtons_method_solves_what_descent_leaves_of_narrow_rows(monkeypatch, s
     solver, train = BinarySVM(C=C, tol=1e-5, **settings), TrainingSet(csr_array(X), wrap(Y))
     monkeypatch.setattr(sparse, "DENSE_CELLS", X.size)
     monkeypatch.setattr(sparse, "STORED", 1.0)
+    monkeypatch.setattr(sparse, "WORTH", (0, 0))
     monkeypatch.setattr(binary_svm, "Libraries", lambda *_: pytest.fail("a library"))
     with monkeypatch.context() as early:
         early.setattr(SparseMachineRows, "_finished", lambda self, labels, found, *_: found)
@@ -258,6 +259,50 @@ def test_newtons_method_solves_what_descent_leaves_of_narrow_rows(monkeypatch, s
     again = solver.join(train, blocks)
     assert (again.coef.tobytes(), again.intercept.tobytes()) == (found.coef.tobytes(), found.intercept.tobytes())
     assert (again.dual_point.beta != found.dual_point.beta).sum() == 0
+    assert (again.info.objective, again.info.optimality) == (found.info.objective, found.info.optimality)
+
+
+@pytest.mark.parametrize("settings", LOSSES)
+def test_newtons_method_solves_all_machines_where_descent_crawls_and_has_few_passes(monkeypatch, settings):
+    X, Y = long_rows()
+    monkeypatch.setattr(sparse, "DENSE_CELLS", X.size)
+    monkeypatch.setattr(sparse, "STORED", 1.0)
+    # A row costs NEWTON * 12^2 operations, and a look at it 20 and two for each of its nonzeros: a hundred passes.
+    monkeypatch.setattr(sparse, "NEWTON", 100.5 * (20 + 2 * np.count_nonzero(X) / 80) / 12**2)
+    descents = []
+    for name in ("_descend", "_fit"):
+        plain = getattr(SparseMachineRows, name)
+        monkeypatch.setattr(
+            SparseMachineRows, name, lambda *args, name=name, plain=plain: descents.append(name) or plain(*args)
+        )
+    loss, train = BinarySVM(**settings).loss, TrainingSet(csr_array(X), Y)
+    for worth in (101, 100):
+        monkeypatch.setattr(sparse, "WORTH", (100, worth))
+        crawling = SparseMachineRows(train, loss, 1.0).fit(100.0, 1e-5, 10**6)
+        assert set(descents) == (set() if worth == 101 else {"_descend"})
+        if worth == 101:
+            newton = MachineRows(train, loss, False, 1.0).fit(100.0, 1e-5, 10**6)
+            assert crawling.machines.W.tobytes() == newton.machines.W.tobytes()
+            easy = SparseMachineRows(train, loss, 1.0)
+            easy.fit(1e-3, 1e-5, 10**6)
+            assert set(descents) == {"_fit"}
+            descents.clear()
+            monkeypatch.setattr(sparse, "WORTH", (101, worth))
+            easy.fit(1e-3, 1e-5, 10**6)
+            assert not descents
+
+
+@pytest.mark.parametrize("settings", LOSSES)
+def test_newtons_method_has_half_of_the_iterations_and_their_number_is_kept(monkeypatch, settings):
+    X, Y = long_rows()
+    train = TrainingSet(csr_array(X), Y[:, :1])
+    monkeypatch.setattr(sparse, "DENSE_CELLS", X.size)
+    monkeypatch.setattr(sparse, "STORED", 1.0)
+    monkeypatch.setattr(sparse, "NEWTON", 1e9)
+    solver = BinarySVM(C=100.0, tol=1e-5, max_iter=100, **settings)
+    found = solver.fit(train)
+    assert found.info.converged
+    assert 50 < found.info.n_iter <= 100
 
 
 def test_descent_on_narrow_rows_gets_no_longer_than_newtons_method(monkeypatch):
@@ -265,8 +310,11 @@ def test_descent_on_narrow_rows_gets_no_longer_than_newtons_method(monkeypatch):
     X = csr_array(X)
     monkeypatch.setattr(sparse, "DENSE_CELLS", X.shape[0] * X.shape[1])
     monkeypatch.setattr(SparseMachineRows, "_finished", lambda self, labels, found, *_: found)
+    monkeypatch.setattr(sparse, "NEWTON", 2.0)
+    monkeypatch.setattr(sparse, "WORTH", (0, 0))
     passes = int(2 * 12**2 / (20 + 2 * X.nnz / 80))
     rows = SparseMachineRows(TrainingSet(X, Y), "squared_hinge", 1.0)
     for C, most in ((1e6, passes), (1e6, 3), (1e-3, passes), (1e-3, 3)):
-        found = rows.fit(C, 1e-12, most if most < passes else 10**6).machines.n_iter.max()
+        # The other half of the iterations is left to Newton's method.
+        found = rows.fit(C, 1e-12, 2 * most if most < passes else 10**6).machines.n_iter.max()
         assert found in (most, most + 1)  # the last pass over rows that still move ends when it ends

@@ -21,8 +21,8 @@ __all__ = ["SCORES", "TreeModel"]
 SCORES = ("hinge", "logistic")
 # Weights of a node among which one is searched, about; features that are taken together for it, at most 2^31.
 PER_PLACE, MOST_SHIFT = 16, 31
-# A node is held as a matrix too if that has at most so many entries for each of its weights: these take 12 bytes in
-# place of 9, in one line of the cache and not in three.
+# A node is held as a matrix too if that has at most so many entries for each of its weights: these lie in one line of
+# the cache, and not in three.
 ENTRIES = 3
 # The nodes of rows that are followed together take at most so many bytes, 40 each.
 BEAM_BYTES, NODE_BYTES = 1 << 26, 40
@@ -61,6 +61,13 @@ class TreeModel:
 
     def __post_init__(self) -> None:
         tree = Tree(self.order, self.leaf_ptr, self.widths)
+        # Of other types, which a file may have, differences and products may be out of their range.
+        whole = (self.order, self.leaf_ptr, self.widths, self.node_ptr)
+        _require(all(part.dtype == np.int64 for part in whole), "places of type int64")
+        _require(
+            self.features.dtype == np.int32 and self.children.dtype == np.uint8, "features as int32, children as bytes"
+        )
+        _require({self.weights.dtype, self.bias.dtype} <= {np.dtype("f4"), np.dtype("f8")}, "weights of type float")
         _require(self.order.ndim == self.leaf_ptr.ndim == self.widths.ndim == 1, "arrays of one dimension")
         _require(np.array_equal(np.sort(self.order), np.arange(self.order.size)), "an order that has each label once")
         _require(((self.widths >= 2) & (self.widths <= 256)).all() and self.widths.size < 64, "widths from 2 to 256")
@@ -106,8 +113,8 @@ class TreeModel:
 
         Of the children of the nodes in the beam, the best `beam` are the next ones; a beam that holds fewer than `k`
         labels at its end is made larger. A row costs the weights of beam * n_levels nodes that its features meet, which
-        are found by their places: half a byte for each weight beside its nine, and at most 12 bytes more for each
-        weight of a node that has nearly all that it could have.
+        are found by their places: half a byte for each weight, and at most three weights more for each of a node that
+        has a third of what it could have.
         """
         rows, k = self._rows(X), min(k, self.n_labels)
         *_, smallest, n_leaves = self._searched
@@ -189,7 +196,7 @@ def _places_of(model: TreeModel) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _matrices_of(model: TreeModel) -> tuple[IntArray, npt.NDArray[Any]]:
-    """Return (matrix_at, matrices): nodes that have most of the weights that they could have, as matrices.
+    """Return (matrix_at, matrices): nodes that have a third of the weights that they could have, or more, as matrices.
 
     That of node i (n_features, n_children) begins at ``matrix_at[i]``, which is -1 for nodes that have none.
     """

@@ -14,6 +14,7 @@ Mathematics of Operations Research 1, 1976; Keerthi & DeCoste, "A modified finit
 large scale linear SVMs", JMLR 6, 2005.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -25,7 +26,16 @@ from scipy.linalg.lapack import dposv
 from mlrank.arrays import BoolArray, FloatArray, IntArray
 from mlrank.solvers.one_vs_rest.kernels import SignArray, line_search, smoothed
 
-__all__ = ["STEPS", "LinearProblem", "Lockstep", "PathPoint", "balanced_rows", "direction", "ridge_point"]
+__all__ = [
+    "STEPS",
+    "LinearProblem",
+    "Lockstep",
+    "PathPoint",
+    "balanced_rows",
+    "direction",
+    "ridge_factor",
+    "ridge_point",
+]
 
 # Newton steps of one machine for one C, after which another method is asked.
 STEPS = 200
@@ -86,15 +96,24 @@ class PathPoint:
         return replace(self, kappa=np.maximum(self.kappa / ratio, 1.0))
 
 
-def ridge_point(problem: LinearProblem) -> PathPoint:
-    """Return ridge regression of the signs: one factor for all machines."""
-    X, S = problem.X, problem.S
+def ridge_factor(X: FloatArray) -> tuple[FloatArray, bool] | None:
+    """Return the Cholesky factor of ridge regression on rows, as `cho_solve` takes it; None where there is none."""
     H = X.T @ X
     H[np.diag_indices_from(H)] += max(RIDGE * float(np.trace(H)) / len(H), 1e-300)
     try:
-        W = cho_solve(cho_factor(H), X.T @ S.T.astype(np.float64)).T
+        factor: tuple[FloatArray, bool] = cho_factor(H)
     except (LinAlgError, ValueError):
-        W = np.zeros((len(S), X.shape[1]))
+        return None
+    return factor
+
+
+def ridge_point(problem: LinearProblem, factor: tuple[FloatArray, bool] | None) -> PathPoint:
+    """Return ridge regression of the signs, by the factor of its rows, which all machines share."""
+    X, S = problem.X, problem.S
+    W = np.zeros((len(S), X.shape[1]))
+    if factor is not None:
+        with suppress(ValueError):  # of a factor that is not finite
+            W = cho_solve(factor, X.T @ S.T.astype(np.float64)).T
     return PathPoint(np.ascontiguousarray(W), S.mean(axis=1), np.zeros(S.shape), np.ones(len(S)))
 
 

@@ -7,6 +7,7 @@ depend on the rows alone. What a search prepares for its fits holds them, and fi
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ from mlrank.linalg.sums import column_offsets, less_offsets, scores_of
 from mlrank.solvers.base import WHOLE, Block, TrainingSet
 from mlrank.solvers.one_vs_rest.kernels import SignArray
 from mlrank.solvers.one_vs_rest.logistic import LogisticLockstep, entropies
-from mlrank.solvers.one_vs_rest.newton import STEPS, LinearProblem, Lockstep, PathPoint, ridge_point
+from mlrank.solvers.one_vs_rest.newton import STEPS, LinearProblem, Lockstep, PathPoint, ridge_factor, ridge_point
 from mlrank.solvers.one_vs_rest.signs import BlockSigns
 
 __all__ = ["LabelMachines", "MachineRows", "Machines", "dual_objectives", "joined", "objectives", "primal_objectives"]
@@ -103,7 +104,7 @@ class _Group:
 class MachineRows:
     """Dense rows for machines of all labels.
 
-    Where labels are held sparse, n_samples n_labels numbers are too many: dual variables then are not kept.
+    Where labels are held sparse, n_samples n_labels numbers are too many: `fit` then keeps no dual variables.
 
     Parameters
     ----------
@@ -131,6 +132,10 @@ class MachineRows:
         self._groups = [_Group(part) for part in np.array_split(self.mixed, -(-len(self.mixed) // size) or 1)]
         self._single: dict[int, _Group] = {}
 
+    @cached_property
+    def _ridge(self) -> tuple[FloatArray, bool] | None:
+        return ridge_factor(self.rows)
+
     def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> LabelMachines:
         """Return machines for the labels of a block."""
         groups = [group for group in block.of(self._groups) if len(group.labels)]
@@ -148,7 +153,7 @@ class MachineRows:
     def _fit(self, group: _Group, C: float, tol: float, max_iter: int) -> Machines:
         S = np.ascontiguousarray(self._signs.of(group.labels).T)
         problem = LinearProblem(self.rows, S, self.loss, self.free, self.positive_weight)
-        point = self._before(problem, group, C) if max_iter >= STEPS else ridge_point(problem)
+        point = self._before(problem, group, C) if max_iter >= STEPS else ridge_point(problem, self._ridge)
         steps = _steps(problem, C, point, MARGIN * tol)
         steps.run(min(max_iter, STEPS))
         W = steps.W if self.basis is None else steps.W @ self.basis.T
@@ -158,9 +163,9 @@ class MachineRows:
 
     def _before(self, problem: LinearProblem, group: _Group, C: float) -> PathPoint:
         """Return the stage before C, or ridge regression where C is small."""
-        point, stages, level = ridge_point(problem), group.stages, self.first
+        stages, level, number = group.stages, self.first, 0
         held = KEPT // max(1, 8 * len(self.mixed) * len(self.rows))
-        number = 0
+        point = stages[0] if stages and level * RATIO <= C else ridge_point(problem, self._ridge)
         while level * RATIO <= C:
             if number < len(stages):
                 point = stages[number]

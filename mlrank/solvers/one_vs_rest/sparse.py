@@ -11,7 +11,8 @@ than `EASY`, passes crawl, and most rows of a label soon stay at a bound: machin
 the rows that still move (section 3.2 of the reference). A label whose gap is not reached after `PASSES` passes, or as
 many looks at rows as `LOOKS` passes have, is left to Newton's method where the rows are narrow, made dense for it, and
 else to a library. On narrow rows, descent gets no longer than Newton's method takes about: it needs a hundredth of that
-where C is small or moderate, and longer where C is large.
+where C is small or moderate, and longer where C is large. Rows of a small side, below some 60, or 250 where passes
+crawl, are all left to Newton's method, which has soon solved them.
 
 Cost: a pass takes 4 nnz(X) k operations; a block holds 4 (n_features + n_samples) numbers for each of its machines.
 Reference: Hsieh, Chang, Lin, Keerthi & Sundararajan, "A dual coordinate descent method for large-scale linear SVM",
@@ -52,9 +53,11 @@ EASY, PASSES, LOOKS = 8.0, 100, 200
 # bibtex take Newton's method longer than a library. Where more of the cells than this part are stored, descent takes
 # longer than Newton's method from moderate C on.
 SIDE, DENSE_CELLS, STORED = 500, 2**22, 0.1
-# Operations of Newton's method for a row and each entry of a system, a square of the smaller side; and those of a look
-# at a row beside two for each of its nonzeros.
-NEWTON, LOOK = 2.0, 20.0
+# Operations of Newton's method for a row and each entry of a system, a square of the smaller side, in terms of those of
+# descent, which are no products of matrices; and those of a look at a row beside two for each of its nonzeros.
+NEWTON, LOOK = 0.1, 20.0
+# Newton's method solves all machines where it takes the time of fewer passes than these; those that crawl are more.
+WORTH = 10, 100
 # Ranges of the projected slopes to which machines are solved one by one, until the gap is small enough.
 RANGES = (6e-2, 2e-2, 6e-3, 2e-3, 6e-4, 2e-4, 2e-5, 2e-6, 2e-7)
 # A block is judged once a pass gains so much of the tolerance, relative to D, in no machine, and then every few passes.
@@ -101,8 +104,11 @@ class SparseMachineRows:
     def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> LabelMachines:
         """Return machines for the labels of a block, with sparse dual variables."""
         crawling = C * max(1.0, self.positive_weight) * float(self.squares.max()) > EASY
+        if self.narrow and self._passes < WORTH[crawling]:
+            return self._dense.fit(C, tol, max_iter, block)
         solve, most = (self._descend, LOOKS) if crawling else (self._fit, PASSES)
-        most = min(max_iter, most, self._passes) if self.narrow else min(max_iter, most)
+        # Newton's method has half of the iterations at least.
+        most = min(-(-max_iter // 2), most, self._passes) if self.narrow else min(max_iter, most)
         groups = self._groups(block, crawling)
         parts = [self._finished(labels, solve(labels, C, tol, most), C, tol, max_iter) for labels in groups]
         return LabelMachines.of(groups, parts, self.given.shape)
@@ -117,7 +123,8 @@ class SparseMachineRows:
         short = np.flatnonzero((found.primal - found.dual > tol * found.primal) & (found.n_iter < max_iter))
         if not self.narrow or not short.size:
             return found
-        one_by_one = [self._dense.fit_one(int(labels[place]), C, tol, max_iter) for place in short]
+        left = max_iter - found.n_iter
+        one_by_one = [self._dense.fit_one(int(labels[place]), C, tol, int(left[place])) for place in short]
         solved = joined(one_by_one, self.given.shape)
         for name in ("W", "b", "primal", "dual"):
             getattr(found, name)[short] = getattr(solved, name)
@@ -189,14 +196,16 @@ class SparseMachineRows:
     def _judged_at_once(self, S: SignArray, C: float, alpha: FloatArray, n_iter: int | IntArray) -> Machines:
         """Judge machines whose rows need no offsets, side by side."""
         rows = self.given.data, self.given.indices, self.given.indptr
-        W, sums = np.zeros((self.given.shape[1], S.shape[1])), np.zeros((4, S.shape[1]))
+        found, sums = np.zeros((self.given.shape[1], S.shape[1])), np.zeros((4, S.shape[1]))
         costs = np.array([C, C * self.positive_weight])
-        sparse_judged(*rows, np.ascontiguousarray(S), costs, self.squared, alpha, W, sums)
+        sparse_judged(*rows, np.ascontiguousarray(S), costs, self.squared, alpha, found, sums)
+        # A machine's weights together: sums over them then do not depend on how many machines there are.
+        W = np.ascontiguousarray(found.T)
         bias, total, penalty, loss = sums
-        norm = np.einsum("ij,ij->j", W, W) + bias * bias
+        norm = np.einsum("ij,ij->i", W, W) + bias * bias
         primal = 0.5 * norm + loss
         dual = dual_objectives(self.squared, total, norm + penalty, primal)
-        return Machines(W.T, bias, primal, dual, np.full(S.shape[1], n_iter), alpha.T)
+        return Machines(W, bias, primal, dual, np.full(S.shape[1], n_iter), alpha.T)
 
 
 def _grouped(labels: IntArray) -> list[IntArray]:

@@ -193,3 +193,14 @@ def test_a_bias_by_name_is_the_same_solver():
     assert BinarySVM(bias="free").canonical() == BinarySVM().canonical()
     assert BinarySVM(loss="squared_hinge", bias="augmented").canonical() == BinarySVM(loss="squared_hinge").canonical()
     assert BinarySVM(bias="augmented").canonical() != BinarySVM().canonical()
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0])
+def test_a_small_C_starts_as_ever_after_a_large_one(C):
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((40, 6))
+    train = TrainingSet(X, X @ rng.standard_normal((6, 3)) + rng.standard_normal((40, 3)) > 0.5)
+    used, fresh = (MachineRows(train, "hinge", True, 1.0) for _ in range(2))
+    used.fit(1e4, 1e-3, 1000)
+    found, expected = used.fit(C, 1e-3, 1000).machines, fresh.fit(C, 1e-3, 1000).machines
+    assert (found.W.tobytes(), found.n_iter.tolist()) == (expected.W.tobytes(), expected.n_iter.tolist())

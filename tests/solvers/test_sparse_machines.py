@@ -303,6 +303,8 @@ def test_newtons_method_has_half_of_the_iterations_and_their_number_is_kept(monk
     found = solver.fit(train)
     assert found.info.converged
     assert 50 < found.info.n_iter <= 100
+    # Three passes, and three steps: not six.
+    assert SparseMachineRows(train, solver.loss, 1.0).fit(100.0, 1e-12, 6).machines.n_iter.tolist() == [6]
 
 
 def test_descent_on_narrow_rows_gets_no_longer_than_newtons_method(monkeypatch):

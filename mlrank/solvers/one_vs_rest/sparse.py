@@ -102,7 +102,7 @@ class SparseMachineRows:
         self._passes = max(1, int(NEWTON * min(n, m) ** 2 / (LOOK + 2 * train.X.nnz / n)))
 
     def fit(self, C: float, tol: float, max_iter: int, block: Block = WHOLE) -> LabelMachines:
-        """Return machines for the labels of a block, with sparse dual variables."""
+        """Return machines for the labels of a block; dual variables are sparse where descent has made them."""
         crawling = C * max(1.0, self.positive_weight) * float(self.squares.max()) > EASY
         if self.narrow and self._passes < WORTH[crawling]:
             return self._dense.fit(C, tol, max_iter, block)
